@@ -1,0 +1,133 @@
+//! Boxes: ordered card references with generations and segments (CB-11..CB-13, X-09).
+//!
+//! A box is a list of entries. An entry is a card, or a *segment*: the first `len` cards of another box at one
+//! generation. Within a generation a box only grows, so a segment never changes its meaning. Readers see the
+//! flattened list in which the first occurrence of a card keeps its place.
+
+use crate::{BoxId, CardId, Hash256, Timestamp};
+
+/// How often a box was rewritten; the first generation is 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Generation(u32);
+
+impl Generation {
+    /// The generation a box is created with.
+    pub const FIRST: Self = Self(1);
+
+    /// From the stored number.
+    pub const fn new(number: u32) -> Self {
+        Self(number)
+    }
+
+    /// The stored number.
+    pub const fn get(self) -> u32 {
+        self.0
+    }
+
+    /// The generation after this one.
+    pub const fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
+/// The row that says what a box is now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BoxHead {
+    /// Unique within its project.
+    pub box_id: BoxId,
+    /// The generation readers see.
+    pub generation: Generation,
+    /// Cards readers see: the flattened list without repeats.
+    pub len: u32,
+    /// Entries of this generation; the next entry gets this number.
+    pub entries: u32,
+    /// How deep its segments nest; 0 means that every entry is a card.
+    pub depth: u16,
+    /// No more changes: a turn has been shown this box.
+    pub sealed: bool,
+    /// The rules it was packed by, if it was packed.
+    pub handover_hash: Option<Hash256>,
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
+/// A reference to a stable prefix of another box.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Segment {
+    /// Whose cards.
+    pub box_id: BoxId,
+    /// At which generation.
+    pub generation: Generation,
+    /// How many of them, as readers count.
+    pub len: u32,
+}
+
+/// What an entry refers to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Item {
+    /// One card.
+    Card(CardId),
+    /// A prefix of another box.
+    Segment(Segment),
+}
+
+/// Why an entry is in the box (PK-19).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum EntrySource {
+    /// Put there by whoever writes the box.
+    Direct,
+    /// Packed from an argument by the rule with this index.
+    Argument(u16),
+    /// Inherited from another box.
+    Inherited,
+    /// The pointer to the parent agent.
+    Parent,
+}
+
+impl EntrySource {
+    /// The name in the store, and the rule index where there is one.
+    pub const fn parts(self) -> (&'static str, Option<u16>) {
+        match self {
+            Self::Direct => ("direct", None),
+            Self::Argument(rule) => ("argument", Some(rule)),
+            Self::Inherited => ("box", None),
+            Self::Parent => ("parent", None),
+        }
+    }
+
+    /// The reverse of [`Self::parts`].
+    pub fn from_parts(name: &str, rule: Option<u16>) -> Option<Self> {
+        match (name, rule) {
+            ("direct", None) => Some(Self::Direct),
+            ("argument", Some(rule)) => Some(Self::Argument(rule)),
+            ("box", None) => Some(Self::Inherited),
+            ("parent", None) => Some(Self::Parent),
+            (_, _) => None,
+        }
+    }
+}
+
+/// One entry of a box.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Entry {
+    /// What it refers to.
+    pub item: Item,
+    /// Why it is there.
+    pub source: EntrySource,
+}
+
+impl Entry {
+    /// A card put there by the writer of the box.
+    pub const fn direct(card_id: CardId) -> Self {
+        Self { item: Item::Card(card_id), source: EntrySource::Direct }
+    }
+}
+
+/// A box, or a new generation of one, with its first entries.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewBox {
+    /// The row it becomes.
+    pub head: BoxHead,
+    /// Its entries in order; `head.entries` of them.
+    pub entries: Vec<Entry>,
+}

@@ -1,0 +1,139 @@
+//! [`Commit`]: the one value that carries every change.
+//!
+//! A pure function decides it, a store applies it atomically or not at all. `expect` states what the decision
+//! relied on; a store that finds it untrue answers with a [`Conflict`], and the decision is made again on fresh
+//! rows. A store decides nothing.
+
+use crate::{
+    Answer, BoxId, Card, CardId, ChainHead, Generation, NewAudit, NewBox, NewEvent, Project, Realm, Revision,
+    Timestamp, Token, TokenId,
+};
+use thiserror::Error;
+
+/// A list of typed writes with the preconditions they rely on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Commit {
+    /// Whose rows.
+    pub realm: Realm,
+    /// What must hold when it is applied.
+    pub expect: Vec<Expect>,
+    /// What changes.
+    pub writes: Vec<Write>,
+    /// What is told, in the same transaction.
+    pub events: Vec<NewEvent>,
+    /// What is recorded, in the same transaction.
+    pub audit: Vec<NewAudit>,
+}
+
+impl Commit {
+    /// A commit that does nothing yet.
+    pub fn new(realm: impl Into<Realm>) -> Self {
+        Self { realm: realm.into(), expect: vec![], writes: vec![], events: vec![], audit: vec![] }
+    }
+
+    /// Whether applying it would change nothing.
+    pub fn is_empty(&self) -> bool {
+        self.writes.is_empty() && self.events.is_empty() && self.audit.is_empty()
+    }
+}
+
+/// A precondition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Expect {
+    /// The box is at this generation, not sealed, and shows at least `min_len` and at most `max_len` cards.
+    OpenBox {
+        /// Which box.
+        box_id: BoxId,
+        /// At which generation.
+        generation: Generation,
+        /// Equal to `max_len` when the caller told the length it relies on.
+        min_len: u32,
+        /// Leaves room for what is to be appended.
+        max_len: u32,
+    },
+    /// The project's row is at this revision.
+    ProjectAt(Revision),
+    /// The audit chain of the realm ends here.
+    ChainAt(ChainHead),
+}
+
+/// A change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Write {
+    /// A new card. Its id must be free.
+    PutCard(Box<Card>),
+    /// Marks a live card deleted and raises the project's count of deletions.
+    DeleteCard {
+        /// Which card.
+        card_id: CardId,
+        /// When.
+        at: Timestamp,
+    },
+    /// A new box. Its id must be free.
+    CreateBox(NewBox),
+    /// Cards at the end of a box, numbered by the store. Rises `len` and `entries` by their count; a card that
+    /// is an entry already is a conflict.
+    AppendCards {
+        /// Which box.
+        box_id: BoxId,
+        /// At which generation.
+        generation: Generation,
+        /// In this order.
+        cards: Vec<CardId>,
+    },
+    /// A new generation: the head takes the new values, the old entries stay.
+    RewriteBox(NewBox),
+    /// No more changes to this box.
+    SealBox {
+        /// Which box.
+        box_id: BoxId,
+    },
+    /// A new project. Its name must be free.
+    CreateProject(Project),
+    /// New values for the project's row (`deletions` is left alone).
+    UpdateProject(Project),
+    /// A new token.
+    CreateToken(Token),
+    /// Ends a token.
+    RevokeToken {
+        /// Which token.
+        token_id: TokenId,
+        /// When.
+        at: Timestamp,
+    },
+    /// The answer to give when the request comes again. Its key must be free.
+    RememberAnswer(Answer),
+    /// The place of an audit row in the chain.
+    SealAudit {
+        /// Which row.
+        seq: u64,
+        /// Its place and hash.
+        head: ChainHead,
+    },
+}
+
+/// Why a commit was not applied: somebody else got in between.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum Conflict {
+    /// A card id, or a card to be deleted, is not as expected.
+    #[error("a card was written by somebody else")]
+    Card,
+    /// A box is not at the expected generation or length, is sealed, or exists already.
+    #[error("a box was changed by somebody else")]
+    Box,
+    /// A card is in the box already.
+    #[error("a card was appended by somebody else")]
+    Entry,
+    /// A project is not at the expected revision, or exists already.
+    #[error("the project was changed by somebody else")]
+    Project,
+    /// A token exists already, or is gone.
+    #[error("a token was changed by somebody else")]
+    Token,
+    /// The key has an answer already.
+    #[error("the request was answered already")]
+    Answer,
+    /// The audit chain has moved on.
+    #[error("the audit chain was extended by somebody else")]
+    Chain,
+}

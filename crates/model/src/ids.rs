@@ -1,0 +1,125 @@
+//! The registry of machine ids. Each is a 128-bit value with its own type; parsing one as another is an error
+//! that names both.
+
+use crate::Invalid;
+use std::{fmt, str::FromStr};
+use uuid::Uuid;
+
+macro_rules! machine_id {
+    ($(#[$doc:meta])* $name:ident, $prefix:literal, $field:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Uuid);
+
+        impl $name {
+            /// What the id starts with on the wire.
+            pub const PREFIX: &'static str = $prefix;
+
+            /// Wraps a value made by the id source.
+            pub const fn from_uuid(value: Uuid) -> Self {
+                Self(value)
+            }
+
+            /// The bare value, as stored.
+            pub const fn uuid(self) -> Uuid {
+                self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{}{}", $prefix, self.0.simple())
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(self, f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = Invalid;
+
+            fn from_str(text: &str) -> Result<Self, Invalid> {
+                parse_uuid(text, $prefix, $field).map(Self)
+            }
+        }
+    };
+}
+
+machine_id!(
+    /// One immutable fact.
+    CardId, "", "card_id"
+);
+machine_id!(
+    /// One ordered list of card references.
+    BoxId, "", "box_id"
+);
+machine_id!(
+    /// One row of the event log, before it has a position.
+    EventId, "evt_", "event_id"
+);
+machine_id!(
+    /// One access token (never its secret).
+    TokenId, "tok_", "token_id"
+);
+
+/// All prefixes in use, so that a wrong id can be named for what it is.
+const PREFIXES: &[(&str, &str)] = &[
+    ("evt_", "an event id"),
+    ("tok_", "a token id"),
+    ("turn_", "a turn id"),
+    ("inbox_", "an inbox id"),
+    ("edge_", "an edge id"),
+    ("batch_", "a batch id"),
+    ("bt_", "a batch task id"),
+    ("step_", "a step id"),
+    ("call_", "a call id"),
+];
+
+fn parse_uuid(text: &str, prefix: &str, field: &str) -> Result<Uuid, Invalid> {
+    let expected = format!("{prefix}<32 hexadecimal digits>");
+    let Some(bare) = text.strip_prefix(prefix) else {
+        return Err(wrong_id(text, field, &expected));
+    };
+    // Only the plain and the hyphenated form: `uuid` would also take braces and `urn:uuid:`.
+    if !matches!(bare.len(), 32 | 36) {
+        return Err(wrong_id(text, field, &expected));
+    }
+    Uuid::try_parse(bare).map_err(|_| wrong_id(text, field, &expected))
+}
+
+fn wrong_id(text: &str, field: &str, expected: &str) -> Invalid {
+    let reason = match PREFIXES.iter().find(|(prefix, _)| text.starts_with(prefix)) {
+        Some((_, what)) => format!("expected {expected}, got {what}"),
+        None => format!("expected {expected}"),
+    };
+    Invalid::field(field, reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hyphenated_input_is_accepted_and_normalised() {
+        let id: CardId = "0192F0C1-2345-7abc-8def-0123456789ab".parse().unwrap();
+        assert_eq!(id.to_string(), "0192f0c123457abc8def0123456789ab");
+    }
+
+    #[test]
+    fn an_id_of_another_kind_is_named_in_the_error() {
+        let error = "turn_0192f0c123457abc8def0123456789ab".parse::<CardId>().unwrap_err();
+        assert!(error.to_string().contains("got a turn id"), "{error}");
+        assert!("tok_0192f0c123457abc8def0123456789ab".parse::<TokenId>().is_ok());
+    }
+
+    #[test]
+    fn anything_else_is_refused() {
+        for bad in ["", "x", "{0192f0c1-2345-7abc-8def-0123456789ab}", "0192f0c123457abc8def0123456789a\u{0}"]
+        {
+            assert!(bad.parse::<BoxId>().is_err(), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Every bound of the system, named once (SEC-07). Tests check each at n and n + 1.
+
+/// Largest HTTP request body.
+pub const BODY_BYTES: usize = 8 * MIB;
+/// Largest card: content, tool calls and metadata together, as canonical bytes.
+pub const CARD_BYTES: usize = MIB;
+/// Largest card metadata, as canonical bytes.
+pub const METADATA_BYTES: usize = 16 * KIB;
+/// Deepest nesting of arrays and objects in JSON we keep.
+pub const JSON_DEPTH: usize = 64;
+/// Most cards a box may show.
+pub const BOX_CARDS: usize = 100_000;
+/// Most distinct ids in one batch read.
+pub const BATCH_IDS: usize = 100;
+/// Most card ids in one write to a box.
+pub const WRITE_CARD_IDS: usize = BOX_CARDS;
+/// How deep segments may nest before a box is written out card by card.
+pub const SEGMENT_DEPTH: u16 = 32;
+/// Longest slug, tool call id and other human-given name.
+pub const NAME_CHARS: usize = 128;
+/// Longest project title.
+pub const TITLE_CHARS: usize = 512;
+/// Shortest time to live of a card.
+pub const TTL_SECONDS_MIN: u32 = 1;
+/// Longest time to live of a card: ten years.
+pub const TTL_SECONDS_MAX: u32 = 10 * 365 * 24 * 3600;
+/// Longest life of a token: ten years.
+pub const TOKEN_SECONDS_MAX: u64 = 10 * 365 * 24 * 3600;
+/// Default and largest number of cards hydrated from one box.
+pub const HYDRATE_DEFAULT: usize = 200;
+/// See [`HYDRATE_DEFAULT`].
+pub const HYDRATE_MAX: usize = 500;
+/// Default and largest page of a list.
+pub const PAGE_DEFAULT: usize = 50;
+/// See [`PAGE_DEFAULT`].
+pub const PAGE_MAX: usize = 500;
+/// Longest `Idempotency-Key`.
+pub const IDEMPOTENCY_KEY_CHARS: usize = 255;
+/// How long an answer is remembered for its `Idempotency-Key`.
+pub const IDEMPOTENCY_SECONDS: u64 = 24 * 3600;
+/// Default requests per second of one token; a burst of as many is allowed.
+pub const TOKEN_REQUESTS_PER_SECOND: u32 = 5_000;
+/// Most events handed to a reader at once.
+pub const EVENT_PAGE: usize = 500;
+/// Most audit rows sealed in one commit.
+pub const SEAL_ROWS: usize = 256;
+/// How often a command is decided again after another writer got in between.
+pub const DECIDE_ATTEMPTS: usize = 16;
+
+const KIB: usize = 1024;
+const MIB: usize = 1024 * KIB;
+
+const _: () = assert!(METADATA_BYTES < CARD_BYTES && CARD_BYTES < BODY_BYTES);
+const _: () = assert!(HYDRATE_DEFAULT <= HYDRATE_MAX && PAGE_DEFAULT <= PAGE_MAX);

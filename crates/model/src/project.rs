@@ -1,0 +1,165 @@
+//! Projects: the tenants, and the realm that stands for the system itself.
+
+use crate::{CanonicalJson, Invalid, ProjectId, Timestamp, limits};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Optimistic-concurrency counter of a row: did what I read change?
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Revision(u64);
+
+impl Revision {
+    /// The revision a row is created with.
+    pub const FIRST: Self = Self(1);
+
+    /// From the stored number.
+    pub const fn new(number: u64) -> Self {
+        Self(number)
+    }
+
+    /// The stored number.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// The revision after a change.
+    pub const fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
+/// Whose rows a commit touches: one project's, or those of the system (global tokens and their audit).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Realm {
+    /// Rows that belong to no project.
+    System,
+    /// Rows of one project.
+    Project(ProjectId),
+}
+
+impl Realm {
+    /// What stands in the `project_id` column of the system's own rows. No slug can be equal to it.
+    pub const SYSTEM_KEY: &'static str = ".system";
+
+    /// The value of the `project_id` column.
+    pub fn key(&self) -> &str {
+        match self {
+            Self::System => Self::SYSTEM_KEY,
+            Self::Project(project) => project.as_str(),
+        }
+    }
+
+    /// The reverse of [`Self::key`].
+    pub fn from_key(key: &str) -> Result<Self, Invalid> {
+        if key == Self::SYSTEM_KEY { Ok(Self::System) } else { key.parse().map(Self::Project) }
+    }
+
+    /// The project, if it is one.
+    pub fn project(&self) -> Option<&ProjectId> {
+        match self {
+            Self::System => None,
+            Self::Project(project) => Some(project),
+        }
+    }
+}
+
+impl fmt::Display for Realm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.key())
+    }
+}
+
+impl From<ProjectId> for Realm {
+    fn from(project: ProjectId) -> Self {
+        Self::Project(project)
+    }
+}
+
+/// A tenant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Project {
+    /// Its name.
+    pub id: ProjectId,
+    /// For people.
+    pub title: Option<String>,
+    /// What operators may tune.
+    pub settings: ProjectSettings,
+    /// Rises with every change of this row.
+    pub revision: Revision,
+    /// Cards deleted so far. A cache of this project's cards is good while this number stands still.
+    pub deletions: u64,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When this row last changed.
+    pub updated_at: Timestamp,
+    /// When it was deleted; its name stays taken.
+    pub deleted_at: Option<Timestamp>,
+}
+
+/// Checks a project's title.
+pub fn check_title(title: &str) -> Result<(), Invalid> {
+    if title.chars().count() > limits::TITLE_CHARS || title.contains('\0') {
+        return Err(Invalid::field("title", format!("must be at most {} characters", limits::TITLE_CHARS)));
+    }
+    Ok(())
+}
+
+/// What operators may tune in a project.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProjectSettings {
+    /// Who may inherit what.
+    #[serde(default)]
+    pub acl: AclSettings,
+    /// Where the project's files are, below the server's workspace root.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace_root: Option<String>,
+}
+
+/// Access settings.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AclSettings {
+    /// What happens when an agent inherits a box that was not handed to it.
+    #[serde(default)]
+    pub inherit: InheritMode,
+}
+
+/// What happens when an agent inherits a box that was not handed to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InheritMode {
+    /// Refuse.
+    #[default]
+    Enforce,
+    /// Allow and record.
+    Audit,
+}
+
+impl ProjectSettings {
+    /// The stored form.
+    pub fn to_json(&self) -> CanonicalJson {
+        let value = serde_json::to_value(self).unwrap_or_default();
+        CanonicalJson::from_value(&value).unwrap_or_else(|_| CanonicalJson::empty_object())
+    }
+
+    /// The reverse of [`Self::to_json`]; unknown or damaged settings read as the defaults.
+    pub fn from_stored(text: &str) -> Self {
+        serde_json::from_str(text).unwrap_or_default()
+    }
+
+    /// Checks values that types alone cannot.
+    pub fn check(&self) -> Result<(), Invalid> {
+        if let Some(root) = &self.workspace_root {
+            let escapes =
+                root.starts_with('/') || root.split('/').any(|part| part == "..") || root.contains('\0');
+            if root.trim().is_empty() || escapes {
+                return Err(Invalid::field(
+                    "settings/workspace_root",
+                    "must be a relative path below the server's workspace root",
+                ));
+            }
+        }
+        Ok(())
+    }
+}

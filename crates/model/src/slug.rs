@@ -1,0 +1,75 @@
+//! Names given by people: `[A-Za-z0-9_-]{1,128}`. They travel in URLs and NATS subjects, so nothing else passes.
+
+use crate::{Invalid, limits};
+use std::{fmt, str::FromStr, sync::Arc};
+
+macro_rules! slug {
+    ($(#[$doc:meta])* $name:ident, $field:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Arc<str>);
+
+        impl $name {
+            /// The name as text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = Invalid;
+
+            fn from_str(text: &str) -> Result<Self, Invalid> {
+                check($field, text)?;
+                Ok(Self(text.into()))
+            }
+        }
+    };
+}
+
+slug!(
+    /// A tenant: the hard wall around cards, boxes and everything else.
+    ProjectId, "project_id"
+);
+slug!(
+    /// An addressable participant.
+    AgentId, "agent_id"
+);
+
+fn check(field: &str, text: &str) -> Result<(), Invalid> {
+    let legal = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
+    if text.is_empty() || text.len() > limits::NAME_CHARS || !text.bytes().all(legal) {
+        return Err(Invalid::field(
+            field,
+            format!("must be 1 to {} characters of A-Z, a-z, 0-9, _ and -", limits::NAME_CHARS),
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// SEC-07: ids are at most 128 characters.
+    #[test]
+    fn a_name_has_1_to_128_legal_characters() {
+        assert!("a".repeat(128).parse::<ProjectId>().is_ok());
+        assert!("a".repeat(129).parse::<ProjectId>().is_err());
+        for bad in ["", "a.b", "a*", "a>", "a/b", "a b", "a\u{0}", "é", ".system", "a\n"] {
+            assert!(bad.parse::<ProjectId>().is_err(), "{bad:?}");
+        }
+    }
+}

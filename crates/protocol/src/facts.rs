@@ -1,0 +1,62 @@
+//! Facts: cards and boxes (SPEC.md, CardBox).
+
+pub mod append;
+pub mod create_box;
+pub mod delete_card;
+pub mod flatten;
+pub mod fork_box;
+pub mod put_card;
+pub mod rewrite_box;
+pub mod seal_box;
+
+use crate::Rejection;
+use cardwire_model::{
+    BoxHead, BoxId, CardId, Entry, Generation, Invalid, NewBox, Snapshot, Timestamp, limits,
+};
+use std::collections::HashSet;
+
+/// The box, which must exist and take changes (CB-12, X-09).
+fn open_box(snapshot: &Snapshot, box_id: BoxId) -> Result<&BoxHead, Rejection> {
+    let head = snapshot.boxes.get(&box_id).ok_or_else(|| Rejection::not_found("box", box_id))?;
+    if head.sealed {
+        return Err(Rejection::BoxSealed { id: box_id.to_string() });
+    }
+    Ok(head)
+}
+
+/// Every card must exist in the project and be visible (CB-10, CB-11).
+fn check_cards(snapshot: &Snapshot, card_ids: &[CardId], now: Timestamp) -> Result<(), Rejection> {
+    let missing = |id: &&CardId| !snapshot.cards.get(id).is_some_and(|card| card.is_visible(now));
+    match card_ids.iter().find(missing) {
+        Some(id) => Err(Rejection::not_found("card", id)),
+        None => Ok(()),
+    }
+}
+
+/// The ids without repeats; the first occurrence keeps its place (CB-11).
+fn distinct(card_ids: &[CardId]) -> Vec<CardId> {
+    let mut seen = HashSet::with_capacity(card_ids.len());
+    card_ids.iter().copied().filter(|id| seen.insert(*id)).collect()
+}
+
+fn check_box_size(cards: usize) -> Result<(), Rejection> {
+    Ok(Invalid::check_size("card_ids", cards, limits::BOX_CARDS, "cards")?)
+}
+
+/// A generation of a box that holds exactly these cards.
+fn plain_box(box_id: BoxId, generation: Generation, cards: &[CardId], now: Timestamp) -> NewBox {
+    let count = cards.len() as u32;
+    NewBox {
+        head: BoxHead {
+            box_id,
+            generation,
+            len: count,
+            entries: count,
+            depth: 0,
+            sealed: false,
+            handover_hash: None,
+            created_at: now,
+        },
+        entries: cards.iter().copied().map(Entry::direct).collect(),
+    }
+}

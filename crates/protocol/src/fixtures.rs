@@ -1,0 +1,85 @@
+//! Small values for the tests of this crate.
+
+use crate::{Actor, Moment};
+use cardwire_model::{
+    BoxHead, BoxId, CanonicalJson, Card, CardDraft, CardFact, CardId, EventId, Generation, Hash256, Origin,
+    Project, ProjectId, ProjectSettings, Realm, Revision, Scope, Snapshot, Timestamp, Token, TokenId,
+};
+
+fn uuid<T: std::str::FromStr<Err = cardwire_model::Invalid>>(prefix: &str, n: u128) -> T {
+    format!("{prefix}{n:032x}").parse().unwrap()
+}
+
+pub(crate) fn card_id(n: u128) -> CardId {
+    uuid("", n)
+}
+
+pub(crate) fn box_id(n: u128) -> BoxId {
+    uuid("", n)
+}
+
+pub(crate) fn project() -> ProjectId {
+    "p1".parse().unwrap()
+}
+
+pub(crate) fn moment() -> Moment {
+    Moment {
+        now: Timestamp::from_micros(1_000_000),
+        actor: Actor::system("test"),
+        event_id: uuid::<EventId>(EventId::PREFIX, 1),
+    }
+}
+
+pub(crate) fn card(n: u128, text: &str) -> Card {
+    let draft = CardDraft {
+        content: CanonicalJson::string(text).unwrap(),
+        metadata: CanonicalJson::parse(r#"{"type":"task.instruction"}"#, "metadata").unwrap(),
+        tool_calls: None,
+        tool_call_id: None,
+        ttl_seconds: None,
+    };
+    draft.into_card(card_id(n), Origin::Operator, Timestamp::from_micros(0)).unwrap()
+}
+
+pub(crate) fn fact(card: &Card) -> CardFact {
+    CardFact { fact_hash: card.fact_hash, deleted_at: card.deleted_at, expires_at: card.expires_at }
+}
+
+pub(crate) fn with_box(n: u128, len: u32) -> Snapshot {
+    let head = BoxHead {
+        box_id: box_id(n),
+        generation: Generation::FIRST,
+        len,
+        entries: len,
+        depth: 0,
+        sealed: false,
+        handover_hash: None,
+        created_at: Timestamp::from_micros(0),
+    };
+    Snapshot { boxes: [(head.box_id, head)].into(), ..Snapshot::default() }
+}
+
+pub(crate) fn project_row() -> Project {
+    Project {
+        id: project(),
+        title: None,
+        settings: ProjectSettings::default(),
+        revision: Revision::FIRST,
+        deletions: 0,
+        created_at: Timestamp::from_micros(0),
+        updated_at: Timestamp::from_micros(0),
+        deleted_at: None,
+    }
+}
+
+pub(crate) fn token(realm: Realm, scopes: &[Scope]) -> Token {
+    Token {
+        id: uuid::<TokenId>(TokenId::PREFIX, 1),
+        realm,
+        secret_hash: Hash256::ZERO,
+        scopes: scopes.to_vec(),
+        created_at: Timestamp::from_micros(0),
+        expires_at: None,
+        revoked_at: None,
+    }
+}

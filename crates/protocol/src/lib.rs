@@ -1,0 +1,19 @@
+//! Pure decisions: each takes the rows it was given, a command and the moment, and answers with a [`Commit`] or a
+//! [`Rejection`].
+//!
+//! This crate must not know IO, async, clocks or randomness: fresh ids and `now` arrive inside the command. A rule
+//! of the specification about facts, access or the audit chain is written here and nowhere else. One file per
+//! verb, so that the folder listing reads as the specification.
+
+pub mod access;
+pub mod audit;
+pub mod decision;
+pub mod facts;
+pub mod idempotency;
+pub mod project;
+pub mod token;
+
+pub use decision::{Actor, Decision, Moment, Rejection};
+
+#[cfg(test)]
+mod fixtures;

@@ -1,0 +1,3 @@
+SELECT coalesce(max(position), 0)
+FROM events
+WHERE project_id = ?1

@@ -1,0 +1,3 @@
+UPDATE resource_projects
+SET deletions = deletions + 1
+WHERE project_id = ?1

@@ -1,0 +1,222 @@
+//! Reads for people and programs.
+
+use crate::{codec, sql, store::SqliteStore, store::all};
+use async_trait::async_trait;
+use cardwire_model::{
+    AuditRow, BoxHead, BoxId, Card, CardId, Entry, Event, Generation, Hash256, Project, ProjectId, Realm,
+    Token, TokenId,
+};
+use cardwire_store::{BoxAt, Catalog, EventFilter, Health, HydratedEntry, StoreError};
+use rusqlite::{Connection, OptionalExtension, params};
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+/// Sorts before every id.
+const NO_ID: [u8; 0] = [];
+
+#[async_trait]
+impl Catalog for SqliteStore {
+    async fn box_head(&self, project: &ProjectId, box_id: BoxId) -> Result<Option<BoxAt>> {
+        let project = project.clone();
+        let read = move |conn: &Connection| {
+            let mut statement = conn.prepare_cached(sql::BOX_HEAD)?;
+            statement
+                .query_row(params![project.as_str(), box_id.uuid().into_bytes()], |row| {
+                    Ok(BoxAt { head: codec::box_head(row)?, deletions: row.get::<_, i64>(8)? as u64 })
+                })
+                .optional()
+        };
+        self.readers.read(read).await
+    }
+
+    async fn box_entries(
+        &self,
+        project: &ProjectId,
+        box_id: BoxId,
+        generation: Generation,
+        from: u32,
+    ) -> Result<Vec<Entry>> {
+        let project = project.clone();
+        let read = move |conn: &Connection| {
+            let key = params![project.as_str(), box_id.uuid().into_bytes(), generation.get(), from];
+            all(conn, sql::BOX_ENTRIES, key, codec::entry)
+        };
+        self.readers.read(read).await
+    }
+
+    async fn box_cards(
+        &self,
+        project: &ProjectId,
+        box_id: BoxId,
+        generation: Generation,
+        from: u32,
+    ) -> Result<Vec<HydratedEntry>> {
+        let project = project.clone();
+        let read = move |conn: &Connection| {
+            let key = params![project.as_str(), box_id.uuid().into_bytes(), generation.get(), from];
+            all(conn, sql::BOX_CARDS, key, |row| {
+                let entry = codec::entry(row)?;
+                let is_card = row.get_ref(codec::ENTRY_COLUMNS)?.as_blob_or_null()?.is_some();
+                let card = is_card.then(|| codec::card(row, codec::ENTRY_COLUMNS)).transpose()?;
+                Ok(HydratedEntry { entry, card })
+            })
+        };
+        self.readers.read(read).await
+    }
+
+    async fn cards(&self, project: &ProjectId, ids: &[CardId]) -> Result<Vec<Card>> {
+        let (project, mut ids) = (project.clone(), ids.to_vec());
+        ids.sort_unstable();
+        ids.dedup();
+        let read = move |conn: &Connection| {
+            let mut statement = conn.prepare_cached(sql::CARDS)?;
+            let mut cards = Vec::with_capacity(ids.len());
+            for id in ids {
+                let key = params![project.as_str(), id.uuid().into_bytes()];
+                cards.extend(statement.query_row(key, |row| codec::card(row, 0)).optional()?);
+            }
+            Ok(cards)
+        };
+        self.readers.read(read).await
+    }
+
+    async fn scan_cards(
+        &self,
+        project: &ProjectId,
+        after: Option<CardId>,
+        limit: usize,
+    ) -> Result<Vec<Card>> {
+        let project = project.clone();
+        let read = move |conn: &Connection| {
+            let after = after.map(|id| id.uuid());
+            let after = after.as_ref().map_or(&NO_ID[..], |id| &id.as_bytes()[..]);
+            all(conn, sql::SCAN_CARDS, params![project.as_str(), after, limit as i64], |row| {
+                codec::card(row, 0)
+            })
+        };
+        self.readers.read(read).await
+    }
+
+    async fn scan_boxes(
+        &self,
+        project: &ProjectId,
+        after: Option<BoxId>,
+        limit: usize,
+    ) -> Result<Vec<BoxHead>> {
+        let project = project.clone();
+        let read = move |conn: &Connection| {
+            let after = after.map(|id| id.uuid());
+            let after = after.as_ref().map_or(&NO_ID[..], |id| &id.as_bytes()[..]);
+            all(conn, sql::SCAN_BOXES, params![project.as_str(), after, limit as i64], codec::box_head)
+        };
+        self.readers.read(read).await
+    }
+
+    async fn project(&self, project: &ProjectId) -> Result<Option<Project>> {
+        let project = project.clone();
+        let read = move |conn: &Connection| {
+            conn.prepare_cached(sql::PROJECT)?.query_row(params![project.as_str()], codec::project).optional()
+        };
+        self.readers.read(read).await
+    }
+
+    async fn projects(&self, after: Option<&ProjectId>, limit: usize) -> Result<Vec<Project>> {
+        let after = after.map_or(String::new(), ToString::to_string);
+        let read =
+            move |conn: &Connection| all(conn, sql::PROJECTS, params![after, limit as i64], codec::project);
+        self.readers.read(read).await
+    }
+
+    async fn token_by_hash(&self, hash: Hash256) -> Result<Option<Token>> {
+        let read = move |conn: &Connection| {
+            conn.prepare_cached(sql::TOKEN_BY_HASH)?
+                .query_row(params![hash.as_bytes()], codec::token)
+                .optional()
+        };
+        self.readers.read(read).await
+    }
+
+    async fn token_by_id(&self, id: TokenId) -> Result<Option<Token>> {
+        let read = move |conn: &Connection| {
+            let mut statement = conn.prepare_cached(sql::TOKEN_BY_ID)?;
+            statement.query_row(params![id.uuid().into_bytes()], codec::token).optional()
+        };
+        self.readers.read(read).await
+    }
+
+    async fn tokens(
+        &self,
+        realm: Option<&Realm>,
+        after: Option<TokenId>,
+        limit: usize,
+    ) -> Result<Vec<Token>> {
+        let realm = realm.map(|realm| realm.key().to_owned());
+        let read = move |conn: &Connection| {
+            let after = after.map(|id| id.uuid());
+            let after = after.as_ref().map_or(&NO_ID[..], |id| &id.as_bytes()[..]);
+            all(conn, sql::TOKENS, params![realm, after, limit as i64], codec::token)
+        };
+        self.readers.read(read).await
+    }
+
+    async fn events(
+        &self,
+        project: &ProjectId,
+        after: u64,
+        filter: &EventFilter,
+        limit: usize,
+    ) -> Result<Vec<Event>> {
+        let (project, agent) = (project.clone(), filter.agent_id.clone());
+        let read = move |conn: &Connection| {
+            let agent = agent.as_ref().map(|agent| agent.as_str());
+            all(conn, sql::EVENTS, params![project.as_str(), clamp(after), agent, limit as i64], codec::event)
+        };
+        self.readers.read(read).await
+    }
+
+    async fn last_position(&self, project: &ProjectId) -> Result<u64> {
+        let project = project.clone();
+        let read = move |conn: &Connection| {
+            let mut statement = conn.prepare_cached(sql::LAST_POSITION)?;
+            statement.query_row(params![project.as_str()], |row| row.get::<_, i64>(0)).map(|last| last as u64)
+        };
+        self.readers.read(read).await
+    }
+
+    async fn audit(&self, realm: &Realm, before: Option<u64>, limit: usize) -> Result<Vec<AuditRow>> {
+        let realm = realm.key().to_owned();
+        let before = before.map_or(i64::MAX, clamp);
+        let read = move |conn: &Connection| {
+            all(conn, sql::AUDIT, params![realm, before, limit as i64], codec::audit)
+        };
+        self.readers.read(read).await
+    }
+
+    async fn audit_chain(&self, realm: &Realm, after: u64, limit: usize) -> Result<Vec<AuditRow>> {
+        let realm = realm.key().to_owned();
+        let read = move |conn: &Connection| {
+            all(conn, sql::AUDIT_CHAIN, params![realm, clamp(after), limit as i64], codec::audit)
+        };
+        self.readers.read(read).await
+    }
+
+    async fn health(&self) -> Result<Health> {
+        let read = |conn: &Connection| {
+            conn.prepare_cached(sql::HEALTH)?.query_row([], |row| {
+                Ok(Health {
+                    backend: "sqlite",
+                    version: row.get(0)?,
+                    schema: row.get(1)?,
+                    unnumbered_events: 0,
+                    unsealed_audit: row.get::<_, i64>(2)? as u64,
+                })
+            })
+        };
+        self.readers.read(read).await
+    }
+}
+
+/// Positions past what SQLite can hold are past the end of any log.
+fn clamp(position: u64) -> i64 {
+    i64::try_from(position).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,21 @@
+//! The embedded backend: SQLite in one file, one writer thread with group commit, a pool of readers.
+//!
+//! This crate must not decide anything about cards, boxes or tokens: it encodes rows, applies the writes of a
+//! commit in order and answers selects.
+//! Invariant: a commit is answered `Ok` only after the transaction that holds it was synced to disk
+//! (`journal_mode=WAL`, `synchronous=FULL`).
+
+mod apply;
+mod catalog;
+mod codec;
+mod error;
+mod load;
+mod lock;
+mod migrate;
+mod readers;
+mod sql;
+mod store;
+mod writer;
+
+pub use lock::Holder;
+pub use store::{OpenError, SqliteStore};

@@ -1,0 +1,55 @@
+//! A fixed pool of read-only connections. Reads run on the blocking threads of the runtime, so that a slow one
+//! holds up neither the writer nor the event loop.
+
+use crate::error::store_error;
+use cardwire_store::StoreError;
+use rusqlite::Connection;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::Semaphore;
+
+pub(crate) struct Readers {
+    idle: Arc<Mutex<Vec<Connection>>>,
+    free: Arc<Semaphore>,
+}
+
+impl Readers {
+    pub(crate) fn new(connections: Vec<Connection>) -> Self {
+        let free = Arc::new(Semaphore::new(connections.len()));
+        Self { idle: Arc::new(Mutex::new(connections)), free }
+    }
+
+    /// Runs a read on a connection of the pool, in one consistent view of the database.
+    pub(crate) async fn read<T, F>(&self, read: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    {
+        let closed = || StoreError::Unavailable("the store is closed".to_owned());
+        let permit = Arc::clone(&self.free).acquire_owned().await.map_err(|_| closed())?;
+        let idle = Arc::clone(&self.idle);
+        let work = tokio::task::spawn_blocking(move || {
+            let conn = idle.lock().unwrap_or_else(PoisonError::into_inner).pop().ok_or_else(closed)?;
+            let outcome = consistently(&conn, read);
+            idle.lock().unwrap_or_else(PoisonError::into_inner).push(conn);
+            drop(permit);
+            outcome.map_err(store_error)
+        });
+        work.await.map_err(|error| StoreError::Internal(error.to_string()))?
+    }
+
+    /// Refuses further reads and closes the idle connections.
+    pub(crate) fn close(&self) {
+        self.free.close();
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+}
+
+fn consistently<T>(
+    conn: &Connection,
+    read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+) -> rusqlite::Result<T> {
+    conn.prepare_cached("BEGIN")?.execute([])?;
+    let outcome = read(conn);
+    conn.prepare_cached("COMMIT")?.execute([])?;
+    outcome
+}

@@ -1,0 +1,177 @@
+//! [`SqliteStore`]: opening, and the commit path.
+
+use crate::{
+    apply::chain_head,
+    codec,
+    load::load,
+    lock::{self, Holder},
+    migrate::{self, MigrateError},
+    readers::Readers,
+    sql,
+    writer::{self, Job},
+};
+use async_trait::async_trait;
+use cardwire_model::{Commit, Keys, Realm, Snapshot, Timestamp};
+use cardwire_store::{CommitError, Store, StoreError, Unsealed};
+use rusqlite::{Connection, OpenFlags, params};
+use std::{
+    fs::File,
+    path::Path,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+use tokio::sync::{mpsc, oneshot};
+
+/// Connections that read at once. More than the cores of a small machine do not help.
+const READERS: usize = 4;
+
+/// A store in one file.
+pub struct SqliteStore {
+    pub(crate) readers: Readers,
+    writer: Mutex<Option<Writer>>,
+}
+
+struct Writer {
+    jobs: mpsc::Sender<Job>,
+    thread: std::thread::JoinHandle<()>,
+    /// Held as long as the writer lives.
+    _lock: File,
+}
+
+/// Why a database cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Another process has it.
+    #[error("the database is in use by process {}", .0.pid.map_or("unknown".to_owned(), |pid| pid.to_string()))]
+    Held(Holder),
+    /// Its schema is not ours.
+    #[error(transparent)]
+    Migrate(#[from] MigrateError),
+    /// The file system refused.
+    #[error("cannot open {path}: {source}")]
+    File {
+        /// Which file.
+        path: String,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+impl From<rusqlite::Error> for OpenError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Migrate(error.into())
+    }
+}
+
+impl SqliteStore {
+    /// Opens or creates the database, takes its lock and brings its schema up to date.
+    pub fn open(path: &Path) -> Result<Self, OpenError> {
+        let failed = |source| OpenError::File { path: path.display().to_string(), source };
+        let lock = lock::take(&path.with_extension("lock")).map_err(failed)?.map_err(OpenError::Held)?;
+        let mut conn = Connection::open(path)?;
+        configure(&conn)?;
+        // `synchronous=FULL` makes every commit durable before it is answered; WAL lets readers go on meanwhile.
+        conn.execute_batch(
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000",
+        )?;
+        migrate::migrate(&mut conn)?;
+        let reader = || -> rusqlite::Result<Connection> {
+            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+            let conn = Connection::open_with_flags(path, flags)?;
+            configure(&conn)?;
+            Ok(conn)
+        };
+        let readers = (0..READERS).map(|_| reader()).collect::<Result<_, _>>()?;
+        let (jobs, thread) = writer::start(conn).map_err(failed)?;
+        Ok(Self {
+            readers: Readers::new(readers),
+            writer: Mutex::new(Some(Writer { jobs, thread, _lock: lock })),
+        })
+    }
+
+    fn jobs(&self) -> Result<mpsc::Sender<Job>, StoreError> {
+        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        writer.as_ref().map(|writer| writer.jobs.clone()).ok_or_else(closed)
+    }
+}
+
+fn closed() -> StoreError {
+    StoreError::Unavailable("the store is closed".to_owned())
+}
+
+fn configure(conn: &Connection) -> rusqlite::Result<()> {
+    conn.set_prepared_statement_cache_capacity(128);
+    conn.busy_timeout(Duration::from_secs(5))?;
+    conn.execute_batch("PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 268435456")
+}
+
+#[async_trait]
+impl Store for SqliteStore {
+    async fn load(&self, realm: &Realm, keys: &Keys) -> Result<Snapshot, StoreError> {
+        let (realm, keys) = (realm.key().to_owned(), keys.clone());
+        self.readers.read(move |conn| load(conn, &realm, &keys)).await
+    }
+
+    async fn commit(&self, commit: Commit) -> Result<(), CommitError> {
+        let (reply, outcome) = oneshot::channel();
+        self.jobs()?.send(Job::Commit(Box::new(commit), reply)).await.map_err(|_| closed())?;
+        outcome.await.map_err(|_| StoreError::Uncertain("the writer ended".to_owned()))?
+    }
+
+    async fn number_events(&self) -> Result<u64, StoreError> {
+        // The writer numbers events while it commits.
+        Ok(0)
+    }
+
+    async fn unsealed_audit(&self, limit: usize) -> Result<Vec<Unsealed>, StoreError> {
+        let find = move |conn: &Connection| {
+            let realms: Vec<String> = conn
+                .prepare_cached(sql::UNSEALED_REALMS)?
+                .query_map([], |row| row.get(0))?
+                .collect::<Result<_, _>>()?;
+            let mut found = Vec::with_capacity(realms.len());
+            for key in realms {
+                let rows = conn
+                    .prepare_cached(sql::UNSEALED_AUDIT)?
+                    .query_map(params![key, limit as i64], codec::audit)?
+                    .collect::<Result<_, _>>()?;
+                found.push((chain_head(conn, &key)?, rows, key));
+            }
+            Ok(found)
+        };
+        let damaged = |key: &str| StoreError::Damaged(format!("audit row of realm {key:?}"));
+        let found = self.readers.read(find).await?;
+        found
+            .into_iter()
+            .map(|(head, rows, key)| {
+                Realm::from_key(&key).map(|realm| Unsealed { realm, head, rows }).map_err(|_| damaged(&key))
+            })
+            .collect()
+    }
+
+    async fn forget_answers(&self, before: Timestamp) -> Result<u64, StoreError> {
+        let (reply, outcome) = oneshot::channel();
+        self.jobs()?.send(Job::ForgetAnswers(before, reply)).await.map_err(|_| closed())?;
+        outcome.await.map_err(|_| StoreError::Uncertain("the writer ended".to_owned()))?
+    }
+
+    async fn close(&self) {
+        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.readers.close();
+        if let Some(Writer { jobs, thread, _lock }) = writer {
+            drop(jobs);
+            // Joining may wait for a sync; not on a thread of the runtime.
+            let _ = tokio::task::spawn_blocking(move || thread.join()).await;
+        }
+    }
+}
+
+/// Reads that belong to no project.
+pub(crate) fn all<T>(
+    conn: &Connection,
+    statement: &str,
+    params: impl rusqlite::Params,
+    read: impl FnMut(&rusqlite::Row<'_>) -> rusqlite::Result<T>,
+) -> rusqlite::Result<Vec<T>> {
+    conn.prepare_cached(statement)?.query_map(params, read)?.collect()
+}

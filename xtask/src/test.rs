@@ -1,0 +1,158 @@
+//! `cargo xtask test`: the one command that says whether the tree is good.
+//!
+//! It runs the same steps everywhere, on a developer's machine and in CI, and stops at the first that
+//! fails with that step's exit code.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+
+use crate::interrupt;
+use crate::services::Services;
+use crate::workspace;
+
+/// How long an interrupted step may take to end by itself.
+const GRACE: Duration = Duration::from_secs(10);
+const POLL_EVERY: Duration = Duration::from_millis(50);
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Leave the servers' data and logs on disk after they have stopped.
+    #[arg(long)]
+    keep: bool,
+    /// Arguments for the test runner.
+    #[arg(last = true)]
+    runner_args: Vec<String>,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let begun = Instant::now();
+    let mut services = timed("services", Services::start)?;
+    if args.keep {
+        services.keep_files();
+    }
+    for step in steps(&args.runner_args, lockfile_is_fixed(), has_nextest()) {
+        let mut command = workspace::cargo();
+        command.args(&step).envs(services.env());
+        let status = timed(&format!("cargo {}", step.join(" ")), || run_step(command))?;
+        if !status.success() {
+            eprintln!("test: `cargo {}` failed ({status})", step.join(" "));
+            return Ok(exit_code(status));
+        }
+    }
+    drop(services);
+    println!("test: all steps passed in {} s", begun.elapsed().as_secs());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The arguments of each Cargo command, in order.
+fn steps(runner_args: &[String], locked: bool, nextest: bool) -> Vec<Vec<String>> {
+    let locked: &[&str] = if locked { &["--locked"] } else { &[] };
+    let runner: &[&str] = if nextest { &["nextest", "run"] } else { &["test"] };
+    let with_locked = |command: &[&str], rest: &[&str]| words(&[command, locked, rest].concat());
+
+    let mut test = with_locked(runner, &["--workspace"]);
+    test.extend_from_slice(runner_args);
+    vec![
+        words(&["fmt", "--all", "--check"]),
+        with_locked(&["clippy"], &["--workspace", "--all-targets", "--", "-D", "warnings"]),
+        with_locked(&["build"], &["-p", "cardwire-cli"]),
+        test,
+    ]
+}
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|&word| word.to_owned()).collect()
+}
+
+/// A committed lock file is part of what is tested, and in CI it must be there.
+fn lockfile_is_fixed() -> bool {
+    std::env::var_os("CI").is_some_and(|value| value == "true")
+        || workspace::root().join("Cargo.lock").exists()
+}
+
+fn has_nextest() -> bool {
+    let mut command = workspace::cargo();
+    command.args(["nextest", "--version"]).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+fn timed<T>(name: &str, work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
+    eprintln!("test: {name}");
+    let begun = Instant::now();
+    let outcome = work();
+    eprintln!("test: {name}: {:.1} s", begun.elapsed().as_secs_f64());
+    outcome
+}
+
+fn run_step(mut command: Command) -> anyhow::Result<ExitStatus> {
+    let child = command.stdin(Stdio::null()).spawn().with_context(|| format!("cannot run {command:?}"))?;
+    wait(child)
+}
+
+/// Wait for a step; when somebody asks to stop, pass that on and wait a little longer.
+fn wait(mut child: Child) -> anyhow::Result<ExitStatus> {
+    while !interrupt::pause(POLL_EVERY) {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+    }
+    // Ctrl-C reached the step as well, a signal to this process alone did not.
+    let _ = Command::new("sh").args(["-c", &format!("kill -TERM {}", child.id())]).output();
+    let deadline = Instant::now() + GRACE;
+    while Instant::now() < deadline {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        std::thread::park_timeout(POLL_EVERY);
+    }
+    child.kill()?;
+    Ok(child.wait()?)
+}
+
+/// A step ended by a signal gets the code a shell would give it.
+fn exit_code(status: ExitStatus) -> ExitCode {
+    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1);
+    ExitCode::from(u8::try_from(code).unwrap_or(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(runner_args: &[&str], locked: bool, nextest: bool) -> Vec<String> {
+        let steps = steps(&words(runner_args), locked, nextest);
+        steps.iter().map(|step| step.join(" ")).collect()
+    }
+
+    #[test]
+    fn the_steps_are_format_lint_build_and_test() {
+        assert_eq!(
+            lines(&["--no-fail-fast"], true, true),
+            [
+                "fmt --all --check",
+                "clippy --locked --workspace --all-targets -- -D warnings",
+                "build --locked -p cardwire-cli",
+                "nextest run --locked --workspace --no-fail-fast",
+            ]
+        );
+    }
+
+    #[test]
+    fn the_built_in_runner_serves_where_nextest_is_missing() {
+        assert_eq!(lines(&[], false, false).last().unwrap(), "test --workspace");
+    }
+
+    #[test]
+    fn a_failed_step_keeps_its_exit_code() {
+        let status = run_step({
+            let mut command = Command::new("sh");
+            command.args(["-c", "exit 42"]);
+            command
+        });
+        assert_eq!(exit_code(status.unwrap()), ExitCode::from(42));
+        assert_eq!(exit_code(ExitStatus::from_raw(9)), ExitCode::from(137));
+    }
+}
