@@ -1,1 +1,32 @@
-//! stub
+//! The L0 shell: load → decide → commit → tell. It owns the clock, the id source, retries, caches and background
+//! tasks, and decides nothing itself.
+//!
+//! This crate must not know a concrete store, HTTP or JSON bodies.
+//! Invariant: every change goes through [`Kernel`] as one [`cardwire_model::Commit`] made by `cardwire_protocol`.
+
+mod access;
+mod background;
+mod boxes;
+mod cache;
+pub mod clock;
+mod error;
+mod events;
+mod execute;
+mod facts;
+pub mod ids;
+mod kernel;
+mod projects;
+pub mod spawn;
+mod tokens;
+mod verify;
+
+pub use boxes::{BoxCards, BoxView};
+pub use error::KernelError;
+pub use execute::{Caller, Done, Remember};
+pub use facts::NewCard;
+pub use kernel::{Kernel, KernelConfig};
+pub use tokens::Minted;
+pub use verify::{RealmReport, VerifyReport};
+
+pub use cardwire_protocol as protocol;
+pub use cardwire_store as store;

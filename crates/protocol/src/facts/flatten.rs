@@ -14,31 +14,39 @@ pub struct Shown {
     pub segment: Option<Segment>,
 }
 
-/// Flattens entries. `resolve` gives the flattened cards of a segment's box at its generation; a segment shows
-/// the first `len` of them. The first occurrence of a card keeps its place.
-pub fn flatten<E>(
+/// Continues a flattened list with the entries that follow it. `resolve` gives the flattened list of a segment's
+/// box at its generation; a segment shows the first `len` cards of it. The first occurrence of a card keeps its
+/// place. Answers, for every card that was added, the index of the entry that brought it and its index there.
+pub fn extend<'a>(
+    shown: &mut Vec<Shown>,
     entries: &[Entry],
-    mut resolve: impl FnMut(Segment) -> Result<Vec<CardId>, E>,
-) -> Result<Vec<Shown>, E> {
-    let mut seen = HashSet::with_capacity(entries.len());
-    let mut shown = Vec::with_capacity(entries.len());
-    for entry in entries {
+    mut resolve: impl FnMut(Segment) -> &'a [Shown],
+) -> Vec<(usize, usize)> {
+    let mut seen: HashSet<CardId> = shown.iter().map(|shown| shown.card_id).collect();
+    let mut places = Vec::with_capacity(entries.len());
+    for (index, entry) in entries.iter().enumerate() {
         match entry.item {
             Item::Card(card_id) => {
                 if seen.insert(card_id) {
                     shown.push(Shown { card_id, source: entry.source, segment: None });
+                    places.push((index, 0));
                 }
             }
             Item::Segment(segment) => {
-                for card_id in resolve(segment)?.into_iter().take(segment.len as usize) {
-                    if seen.insert(card_id) {
-                        shown.push(Shown { card_id, source: entry.source, segment: Some(segment) });
+                for (inner, card) in resolve(segment).iter().take(segment.len as usize).enumerate() {
+                    if seen.insert(card.card_id) {
+                        shown.push(Shown {
+                            card_id: card.card_id,
+                            source: entry.source,
+                            segment: Some(segment),
+                        });
+                        places.push((index, inner));
                     }
                 }
             }
         }
     }
-    Ok(shown)
+    places
 }
 
 #[cfg(test)]
@@ -55,11 +63,19 @@ mod tests {
         let entry = |item| Entry { item, source: EntrySource::Inherited };
         let entries =
             [entry(segment(1, 2)), entry(segment(2, 2)), entry(segment(1, 2)), Entry::direct(card_id(9))];
-        let shown = flatten(&entries, |segment| {
-            let cards: &[u128] = if segment.box_id == box_id(1) { &[1, 2, 7] } else { &[2, 3] };
-            Ok::<_, ()>(cards.iter().map(|n| card_id(*n)).collect())
-        });
-        let ids: Vec<_> = shown.unwrap().iter().map(|shown| shown.card_id).collect();
-        assert_eq!(ids, [1, 2, 3, 9].map(card_id));
+        let list = |ids: &[u128]| -> Vec<Shown> {
+            let shown = |n: &u128| Shown { card_id: card_id(*n), source: EntrySource::Direct, segment: None };
+            ids.iter().map(shown).collect()
+        };
+        let (first, second) = (list(&[1, 2, 7]), list(&[2, 3]));
+        let mut shown = list(&[9]);
+        let places = extend(
+            &mut shown,
+            &entries,
+            |segment| if segment.box_id == box_id(1) { &first } else { &second },
+        );
+        let ids: Vec<_> = shown.iter().map(|shown| shown.card_id).collect();
+        assert_eq!(ids, [9, 1, 2, 3].map(card_id));
+        assert_eq!(places, [(0, 0), (0, 1), (1, 1)]);
     }
 }

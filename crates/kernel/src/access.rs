@@ -1,0 +1,46 @@
+//! Who is calling, and whether they may.
+
+use crate::{Caller, Kernel, KernelError};
+use cardwire_model::{Realm, Token, TokenSecret};
+use cardwire_protocol::{
+    Actor,
+    access::{self, Needed},
+};
+
+impl Kernel {
+    /// The token behind a secret, if it opens anything now. Remembered for half a second.
+    pub async fn authenticate(&self, secret: &str) -> Result<Token, KernelError> {
+        let secret = TokenSecret::from_text(secret).map_err(|_| KernelError::Unauthenticated)?;
+        let (hash, now) = (secret.hash(), self.now());
+        let token = match self.tokens.get(&hash, now) {
+            Some(token) => token,
+            None => {
+                let found = self.store.token_by_hash(hash).await?;
+                let token =
+                    found.filter(|token| token.matches(&secret)).ok_or(KernelError::Unauthenticated)?;
+                self.tokens.put(hash, token.clone(), now);
+                token
+            }
+        };
+        if token.is_live(now) { Ok(token) } else { Err(KernelError::Unauthenticated) }
+    }
+
+    /// Whether the token may act there; a refusal is recorded (SEC-05).
+    pub async fn authorise(
+        &self,
+        token: &Token,
+        realm: &Realm,
+        needed: Needed,
+        route: &str,
+    ) -> Result<(), KernelError> {
+        let Err(rejection) = access::permit(token, realm, needed) else {
+            return Ok(());
+        };
+        let caller = Caller { actor: Actor::token(token.id) };
+        let decision = access::record_denial(&self.moment(&caller), token, route, &rejection.to_string());
+        if let Err(error) = self.commit(decision.commit).await {
+            tracing::warn!(%error, "could not record a denial");
+        }
+        Err(rejection.into())
+    }
+}

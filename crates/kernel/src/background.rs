@@ -1,0 +1,83 @@
+//! What a kernel does by itself: number events, seal audit rows, forget old answers. Each job finds its work in
+//! the store, so a lost hint or a crash only delays it; several processes may do it at once.
+
+use crate::{Kernel, spawn::Stop};
+use cardwire_model::limits;
+use cardwire_protocol::audit;
+use cardwire_store::{CommitError, StoreError};
+use std::{sync::Arc, time::Duration};
+
+/// How long a job waits at most before it looks without being told. Other processes' work is found this way.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+const FORGET_EVERY: Duration = Duration::from_secs(600);
+
+pub(crate) fn start(kernel: &Arc<Kernel>) {
+    let tasks = kernel.tasks();
+    let (numbering, sealing, forgetting) = (Arc::clone(kernel), Arc::clone(kernel), Arc::clone(kernel));
+    tasks.spawn(|stop| async move { numbering.keep_numbering(stop).await });
+    tasks.spawn(|stop| async move { sealing.keep_sealing(stop).await });
+    tasks.spawn(|stop| async move { forgetting.keep_forgetting(stop).await });
+}
+
+impl Kernel {
+    async fn keep_numbering(&self, mut stop: Stop) {
+        loop {
+            let told = tokio::select! {
+                () = self.changes.to_number.notified() => true,
+                () = tokio::time::sleep(LOOK_EVERY) => false,
+                () = stop.stopped() => return,
+            };
+            match self.store.number_events().await {
+                Ok(numbered) => {
+                    if told || numbered > 0 {
+                        self.changes.numbered();
+                    }
+                }
+                Err(error) => tracing::warn!(%error, "could not number events"),
+            }
+        }
+    }
+
+    async fn keep_sealing(&self, mut stop: Stop) {
+        loop {
+            tokio::select! {
+                () = self.changes.to_seal.notified() => {}
+                () = tokio::time::sleep(LOOK_EVERY) => {}
+                () = stop.stopped() => return,
+            }
+            if let Err(error) = self.seal_audit().await {
+                tracing::warn!(%error, "could not seal audit rows");
+            }
+        }
+    }
+
+    async fn keep_forgetting(&self, mut stop: Stop) {
+        loop {
+            tokio::select! {
+                () = tokio::time::sleep(FORGET_EVERY) => {}
+                () = stop.stopped() => return,
+            }
+            let before = self.now().plus_seconds(-(limits::IDEMPOTENCY_SECONDS as i64));
+            if let Err(error) = self.store.forget_answers(before).await {
+                tracing::warn!(%error, "could not forget old answers");
+            }
+        }
+    }
+
+    /// Seals every committed audit row that is not in its chain yet. Losing a race to another sealer is fine: the
+    /// rows are found again.
+    pub async fn seal_audit(&self) -> Result<(), StoreError> {
+        loop {
+            let work = self.store.unsealed_audit(limits::SEAL_ROWS).await?;
+            if work.is_empty() {
+                return Ok(());
+            }
+            for realm in work {
+                match self.store.commit(audit::seal(&realm.realm, realm.head, &realm.rows)).await {
+                    Ok(()) | Err(CommitError::Conflict(_)) => {}
+                    Err(CommitError::Store(error)) => return Err(error),
+                }
+            }
+        }
+    }
+}

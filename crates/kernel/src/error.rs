@@ -1,0 +1,28 @@
+//! How a call to the kernel can end other than well.
+
+use cardwire_protocol::Rejection;
+use cardwire_store::StoreError;
+use thiserror::Error;
+
+/// Nothing was done, and why.
+#[derive(Debug, Error)]
+pub enum KernelError {
+    /// An expected "no".
+    #[error(transparent)]
+    Rejected(#[from] Rejection),
+    /// No token, or one that opens nothing.
+    #[error("a valid bearer token is required")]
+    Unauthenticated,
+    /// Other writers kept getting in between.
+    #[error("too many writers are changing the same row; try again")]
+    Contended,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<cardwire_model::Invalid> for KernelError {
+    fn from(invalid: cardwire_model::Invalid) -> Self {
+        Self::Rejected(invalid.into())
+    }
+}

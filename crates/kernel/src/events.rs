@@ -1,0 +1,59 @@
+//! Reading the event log, and knowing when it may have grown.
+
+use crate::{Kernel, KernelError};
+use cardwire_model::{Event, ProjectId, limits};
+use cardwire_store::EventFilter;
+use tokio::sync::{Notify, watch};
+
+/// Hints, never truth: whoever misses one finds the same rows a moment later.
+pub(crate) struct Changes {
+    /// Rises whenever there may be events with new positions.
+    pub(crate) numbered: watch::Sender<u64>,
+    /// There are events to number.
+    pub(crate) to_number: Notify,
+    /// There are audit rows to seal.
+    pub(crate) to_seal: Notify,
+}
+
+impl Default for Changes {
+    fn default() -> Self {
+        Self { numbered: watch::Sender::new(0), to_number: Notify::new(), to_seal: Notify::new() }
+    }
+}
+
+impl Changes {
+    pub(crate) fn committed(&self, events: bool, audit: bool) {
+        if events {
+            self.to_number.notify_one();
+        }
+        if audit {
+            self.to_seal.notify_one();
+        }
+    }
+
+    pub(crate) fn numbered(&self) {
+        self.numbered.send_modify(|count| *count += 1);
+    }
+}
+
+impl Kernel {
+    /// Events after a position, in order, at most a page of them.
+    pub async fn events(
+        &self,
+        project: &ProjectId,
+        after: u64,
+        filter: &EventFilter,
+    ) -> Result<Vec<Event>, KernelError> {
+        Ok(self.store.events(project, after, filter, limits::EVENT_PAGE).await?)
+    }
+
+    /// The last position of a project's log.
+    pub async fn last_position(&self, project: &ProjectId) -> Result<u64, KernelError> {
+        Ok(self.store.last_position(project).await?)
+    }
+
+    /// Changes whenever there may be something new to read. A hint: also look now and then without it.
+    pub fn log_changes(&self) -> watch::Receiver<u64> {
+        self.changes.numbered.subscribe()
+    }
+}

@@ -1,0 +1,155 @@
+//! The one loop: load the rows, decide, commit; when somebody else got in between, do it again on fresh rows.
+
+use crate::{Kernel, KernelError};
+use cardwire_model::{
+    Answer, AnswerKey, BoxHead, BoxId, CardId, Commit, EventId, Keys, Realm, Snapshot, Write, limits,
+};
+use cardwire_protocol::{Actor, Decision, Moment, Rejection, idempotency};
+use cardwire_store::CommitError;
+
+/// Who calls.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    /// For the audit log.
+    pub actor: Actor,
+}
+
+/// A request whose answer is to be remembered (API-16).
+pub struct Remember<T> {
+    /// Which request.
+    pub key: AnswerKey,
+    /// The answer, made before the commit so that both are written together. `None` when doing the request again
+    /// gives the same answer by itself.
+    #[allow(clippy::type_complexity, reason = "a named alias would hide what is stored")]
+    pub render: Box<dyn Fn(&T) -> Option<(u16, String)> + Send + Sync>,
+}
+
+/// How a repeatable request ended.
+#[derive(Debug)]
+pub enum Done<T> {
+    /// It was done now.
+    Fresh(T),
+    /// It had been done before; this was the answer.
+    Replayed(Answer),
+}
+
+/// Stands for "doing it again gives the same answer".
+const REPEATABLE: u16 = 0;
+
+/// What a decision needs beyond single rows: the flattened cards of a box, when the head asks for them.
+pub(crate) struct Flat {
+    pub(crate) of: BoxId,
+    pub(crate) when: fn(&BoxHead) -> bool,
+}
+
+/// The rows a decision is made on.
+pub(crate) struct Loaded {
+    pub(crate) snapshot: Snapshot,
+    pub(crate) flat: Option<Vec<CardId>>,
+}
+
+/// What a command reads and who sent it.
+pub(crate) struct Plan<'a, T> {
+    pub(crate) realm: &'a Realm,
+    pub(crate) caller: &'a Caller,
+    pub(crate) keys: Keys,
+    pub(crate) flat: Option<Flat>,
+    pub(crate) remember: Option<&'a Remember<T>>,
+}
+
+impl Kernel {
+    /// Runs a command to its end.
+    pub(crate) async fn execute<T>(
+        &self,
+        plan: Plan<'_, T>,
+        decide: impl Fn(&Loaded, &Moment) -> Result<Decision<T>, Rejection> + Send + Sync,
+    ) -> Result<Done<T>, KernelError> {
+        let Plan { realm, caller, mut keys, flat, remember } = plan;
+        keys.answer = remember.map(|remember| remember.key.clone());
+        for _ in 0..limits::DECIDE_ATTEMPTS {
+            let loaded = self.load(realm, &keys, flat.as_ref()).await?;
+            if let Some(remember) = remember
+                && let Some(answer) = idempotency::replay(&loaded.snapshot, &remember.key)?
+                && answer.status != REPEATABLE
+            {
+                return Ok(Done::Replayed(answer));
+            }
+            let moment = self.moment(caller);
+            let Decision { mut commit, outcome } = decide(&loaded, &moment)?;
+            if let Some(remember) = remember
+                && loaded.snapshot.answer.is_none()
+            {
+                let (status, body) = (remember.render)(&outcome).unwrap_or((REPEATABLE, String::new()));
+                let answer = Answer { key: remember.key.clone(), status, body, created_at: moment.now };
+                commit.writes.push(Write::RememberAnswer(answer));
+            }
+            match self.commit(commit).await {
+                Ok(()) => return Ok(Done::Fresh(outcome)),
+                Err(CommitError::Conflict(_)) => {}
+                Err(CommitError::Store(error)) => return Err(error.into()),
+            }
+        }
+        Err(KernelError::Contended)
+    }
+
+    /// [`Self::execute`] for a request that is not remembered.
+    pub(crate) async fn execute_once<T>(
+        &self,
+        plan: Plan<'_, T>,
+        decide: impl Fn(&Loaded, &Moment) -> Result<Decision<T>, Rejection> + Send + Sync,
+    ) -> Result<T, KernelError> {
+        match self.execute(plan, decide).await? {
+            Done::Fresh(outcome) => Ok(outcome),
+            Done::Replayed(_) => Err(KernelError::Contended),
+        }
+    }
+
+    async fn load(&self, realm: &Realm, keys: &Keys, flat: Option<&Flat>) -> Result<Loaded, KernelError> {
+        let mut snapshot = self.store.load(realm, keys).await?;
+        let mut list = None;
+        if let Realm::Project(project) = realm {
+            if let Some(Flat { of, when }) = flat
+                && let Some(head) = snapshot.boxes.get(of)
+                && when(head)
+            {
+                list = Some(self.flat_ids(project, head).await?);
+            }
+            // The store knows direct entries; a box with segments shows more than those.
+            if let Some((box_id, cards)) = &keys.members
+                && let Some(head) = snapshot.boxes.get(box_id)
+                && head.depth > 0
+            {
+                let shown: std::collections::HashSet<_> =
+                    self.flat_ids(project, head).await?.into_iter().collect();
+                snapshot.members.extend(cards.iter().filter(|card| shown.contains(card)));
+            }
+        }
+        Ok(Loaded { snapshot, flat: list })
+    }
+
+    /// Applies a commit and tells those who wait for events and audit rows.
+    pub(crate) async fn commit(&self, commit: Commit) -> Result<(), CommitError> {
+        if commit.is_empty() {
+            return Ok(());
+        }
+        let (events, audit) = (!commit.events.is_empty(), !commit.audit.is_empty());
+        let outcome = self.store.commit(commit).await;
+        match &outcome {
+            Ok(()) => metrics::counter!("cardwire_commits_total", "outcome" => "applied").increment(1),
+            Err(CommitError::Conflict(_)) => {
+                metrics::counter!("cardwire_commits_total", "outcome" => "conflict").increment(1);
+            }
+            Err(CommitError::Store(_)) => {
+                metrics::counter!("cardwire_commits_total", "outcome" => "failed").increment(1);
+            }
+        }
+        if outcome.is_ok() {
+            self.changes.committed(events, audit);
+        }
+        outcome
+    }
+
+    pub(crate) fn moment(&self, caller: &Caller) -> Moment {
+        Moment { now: self.now(), actor: caller.actor.clone(), event_id: EventId::from_uuid(self.ids.uuid()) }
+    }
+}

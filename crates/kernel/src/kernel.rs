@@ -1,0 +1,100 @@
+//! [`Kernel`]: what everything above talks to.
+
+use crate::{
+    background,
+    boxes::BoxCache,
+    cache::Recent,
+    clock::{Clock, SystemClock},
+    events::Changes,
+    ids::{IdSource, SystemIds},
+    spawn::Tasks,
+};
+use cardwire_model::{BoxHead, BoxId, CardId, Hash256, Project, ProjectId, Timestamp, Token};
+use cardwire_store::{Health, Store, StoreError};
+use std::sync::Arc;
+
+/// What a kernel is made of.
+pub struct KernelConfig {
+    /// Where facts are kept.
+    pub store: Arc<dyn Store>,
+    /// What tells the time.
+    pub clock: Arc<dyn Clock>,
+    /// What makes ids and secrets.
+    pub ids: Arc<dyn IdSource>,
+    /// Bytes of cards kept in memory.
+    pub cache_bytes: u64,
+}
+
+impl KernelConfig {
+    /// The machine's clock and randomness, and a cache of 256 MiB.
+    pub fn new(store: Arc<dyn Store>) -> Self {
+        Self { store, clock: Arc::new(SystemClock), ids: Arc::new(SystemIds), cache_bytes: 256 << 20 }
+    }
+}
+
+/// Loads, decides, commits and tells.
+pub struct Kernel {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) ids: Arc<dyn IdSource>,
+    pub(crate) boxes: BoxCache,
+    /// Heads as last seen, for appends that need nothing else of the box: the commit expects them again.
+    pub(crate) heads: quick_cache::sync::Cache<(ProjectId, BoxId), BoxHead>,
+    pub(crate) tokens: Recent<Hash256, Token>,
+    pub(crate) projects: Recent<ProjectId, Project>,
+    pub(crate) changes: Changes,
+    tasks: Tasks,
+}
+
+/// Box heads remembered at most.
+const HEADS: usize = 100_000;
+
+impl Kernel {
+    /// A kernel without background work: events are numbered and audit rows sealed only by hand.
+    pub fn idle(config: KernelConfig) -> Arc<Self> {
+        Arc::new(Self {
+            store: config.store,
+            clock: config.clock,
+            ids: config.ids,
+            boxes: BoxCache::new(config.cache_bytes),
+            heads: quick_cache::sync::Cache::new(HEADS),
+            tokens: Recent::default(),
+            projects: Recent::default(),
+            changes: Changes::default(),
+            tasks: Tasks::default(),
+        })
+    }
+
+    /// A kernel with its background work running.
+    pub fn start(config: KernelConfig) -> Arc<Self> {
+        let kernel = Self::idle(config);
+        background::start(&kernel);
+        kernel
+    }
+
+    /// The moment now.
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// A fresh card id.
+    pub fn card_id(&self) -> CardId {
+        CardId::from_uuid(self.ids.uuid())
+    }
+
+    /// Background tasks; streams to clients end with them.
+    pub fn tasks(&self) -> &Tasks {
+        &self.tasks
+    }
+
+    /// The store's word on itself.
+    pub async fn health(&self) -> Result<Health, StoreError> {
+        self.store.health().await
+    }
+
+    /// Ends background work and closes the store.
+    pub async fn shutdown(&self) {
+        self.tasks.shutdown().await;
+        self.store.close().await;
+    }
+}
