@@ -1,1 +1,21 @@
-//! stub
+//! The wire contract: request and response bodies, error codes, the table of endpoints and the OpenAPI document
+//! made from it. The only place where JSON field names are decided.
+//!
+//! This crate must not know HTTP servers, stores or decisions: it turns wire values into model values and back.
+//! Invariant: every endpoint that is served is in [`endpoints::ENDPOINTS`], with its access rule.
+
+pub mod access;
+pub mod boxes;
+pub mod cards;
+pub mod endpoints;
+pub mod error;
+pub mod events;
+pub mod openapi;
+pub mod parse;
+pub mod projects;
+pub mod system;
+pub mod tokens;
+
+pub use access::Access;
+pub use endpoints::{ENDPOINTS, Endpoint, Op};
+pub use error::{ErrorBody, ErrorCode};

@@ -25,22 +25,17 @@ impl Kernel {
         if token.is_live(now) { Ok(token) } else { Err(KernelError::Unauthenticated) }
     }
 
-    /// Whether the token may act there; a refusal is recorded (SEC-05).
-    pub async fn authorise(
-        &self,
-        token: &Token,
-        realm: &Realm,
-        needed: Needed,
-        route: &str,
-    ) -> Result<(), KernelError> {
-        let Err(rejection) = access::permit(token, realm, needed) else {
-            return Ok(());
-        };
+    /// Whether the token may act there.
+    pub fn permit(&self, token: &Token, realm: &Realm, needed: Needed) -> Result<(), KernelError> {
+        Ok(access::permit(token, realm, needed)?)
+    }
+
+    /// Records that a token was refused (SEC-05). The refusal stands even if it cannot be recorded.
+    pub async fn record_denial(&self, token: &Token, route: &str, reason: &str) {
         let caller = Caller { actor: Actor::token(token.id) };
-        let decision = access::record_denial(&self.moment(&caller), token, route, &rejection.to_string());
+        let decision = access::record_denial(&self.moment(&caller), token, route, reason);
         if let Err(error) = self.commit(decision.commit).await {
             tracing::warn!(%error, "could not record a denial");
         }
-        Err(rejection.into())
     }
 }

@@ -82,6 +82,11 @@ impl Kernel {
         CardId::from_uuid(self.ids.uuid())
     }
 
+    /// What makes ids.
+    pub fn ids(&self) -> &dyn IdSource {
+        self.ids.as_ref()
+    }
+
     /// Background tasks; streams to clients end with them.
     pub fn tasks(&self) -> &Tasks {
         &self.tasks

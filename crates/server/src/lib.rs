@@ -1,1 +1,21 @@
-//! stub
+//! HTTP over one kernel: routing, access, errors, server-sent events. Each handler parses, makes one kernel call
+//! and answers.
+//!
+//! This crate must not know a concrete store, and decides nothing about facts or access.
+//! Invariant: every response, whatever went wrong, is JSON with a stable code and carries `traceparent`.
+
+mod error;
+mod gate;
+mod http;
+mod limit;
+mod request;
+mod respond;
+mod router;
+mod serve;
+mod sse;
+mod state;
+mod trace;
+
+pub use router::router;
+pub use serve::serve;
+pub use state::ServerConfig;

@@ -36,6 +36,8 @@ pub struct PutAndAppend {
 pub struct Appended {
     /// At which generation.
     pub generation: Generation,
+    /// Cards the box showed when this was decided, with these. Others may have added more since.
+    pub len: u32,
     /// The cards that were not there before.
     pub added: Vec<CardId>,
 }
@@ -62,7 +64,8 @@ pub fn decide(
     check_box_size(head.len as usize + added.len())?;
     let commit =
         commit(&command.project, command.box_id, head.generation, command.expected_len, &added, moment);
-    Ok(Decision { commit, outcome: Appended { generation: head.generation, added } })
+    let len = head.len + added.len() as u32;
+    Ok(Decision { commit, outcome: Appended { generation: head.generation, len, added } })
 }
 
 /// Writes new cards and adds them. The head may be a remembered one: what it is relied on for is expected again
@@ -78,7 +81,8 @@ pub fn decide_new(
     let mut commit = commit(&command.project, command.box_id, head.generation, None, &added, moment);
     let puts = command.cards.iter().map(|card| Write::PutCard(Box::new(card.clone())));
     commit.writes.splice(0..0, puts);
-    Ok(Decision { commit, outcome: Appended { generation: head.generation, added } })
+    let len = head.len + added.len() as u32;
+    Ok(Decision { commit, outcome: Appended { generation: head.generation, len, added } })
 }
 
 fn commit(

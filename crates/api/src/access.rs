@@ -1,0 +1,26 @@
+//! What an endpoint asks of its caller.
+
+use cardwire_model::Scope;
+
+/// Who may call an endpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Anybody, without a token.
+    Open,
+    /// Any live token with the scope; what it sees depends on its reach.
+    Any(Scope),
+    /// A token with the scope that is bound to no project.
+    Global(Scope),
+    /// A token with the scope that reaches the project in the path.
+    Project(Scope),
+}
+
+impl Access {
+    /// The least scope, if a token is needed at all.
+    pub const fn scope(self) -> Option<Scope> {
+        match self {
+            Self::Open => None,
+            Self::Any(scope) | Self::Global(scope) | Self::Project(scope) => Some(scope),
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! From what the kernel says to what a client gets.
+
+use axum::{
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use cardwire_api::{ErrorBody, ErrorCode, error::ErrorInfo};
+use cardwire_kernel::{KernelError, protocol::Rejection, store::StoreError};
+use cardwire_model::Invalid;
+use serde_json::{Value, json};
+
+/// An answer that is an error.
+#[derive(Debug)]
+pub(crate) struct ApiError {
+    pub(crate) code: ErrorCode,
+    pub(crate) message: String,
+    pub(crate) detail: Option<Value>,
+}
+
+pub(crate) type Answer = Result<Response, ApiError>;
+
+impl ApiError {
+    pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), detail: None }
+    }
+}
+
+impl From<Invalid> for ApiError {
+    fn from(invalid: Invalid) -> Self {
+        let code = match &invalid {
+            Invalid::Field { .. } => ErrorCode::BadRequest,
+            Invalid::TooLarge { .. } => ErrorCode::TooLarge,
+        };
+        let detail = Some(json!({ "field": invalid.field_name() }));
+        Self { code, message: invalid.to_string(), detail }
+    }
+}
+
+impl From<Rejection> for ApiError {
+    fn from(rejection: Rejection) -> Self {
+        let message = rejection.to_string();
+        match rejection {
+            Rejection::Invalid(invalid) => invalid.into(),
+            Rejection::NotFound { .. } => Self::new(ErrorCode::NotFound, message),
+            Rejection::CardConflict { .. } => Self::new(ErrorCode::CardConflict, message),
+            Rejection::BoxSealed { .. } => Self::new(ErrorCode::BoxSealed, message),
+            Rejection::Conflict(_) => Self::new(ErrorCode::Conflict, message),
+            Rejection::Forbidden(_) => Self::new(ErrorCode::Forbidden, message),
+        }
+    }
+}
+
+impl From<KernelError> for ApiError {
+    fn from(error: KernelError) -> Self {
+        match error {
+            KernelError::Rejected(rejection) => rejection.into(),
+            KernelError::Unauthenticated => Self::new(ErrorCode::Unauthenticated, error.to_string()),
+            KernelError::Contended => Self::new(ErrorCode::Unavailable, error.to_string()),
+            KernelError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<StoreError> for ApiError {
+    /// Internals go to the log, never to the client.
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Unavailable(_) => {
+                tracing::warn!(%error, "store unavailable");
+                Self::new(ErrorCode::Unavailable, "the store is unavailable; nothing was written")
+            }
+            StoreError::Uncertain(_) => {
+                tracing::warn!(%error, "outcome unknown");
+                let message = "the connection to the store was lost; the request may or may not have been done. \
+                               Repeat it with the same Idempotency-Key or card id";
+                Self::new(ErrorCode::Unavailable, message)
+            }
+            StoreError::Damaged(_) | StoreError::Internal(_) => {
+                tracing::error!(%error, "store failed");
+                Self::new(ErrorCode::Internal, "internal error; the server's log has the details")
+            }
+        }
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let error =
+            ErrorInfo { code: self.code.as_str().to_owned(), message: self.message, detail: self.detail };
+        let status = StatusCode::from_u16(self.code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut response = crate::respond::json(status, &ErrorBody { error });
+        let headers = response.headers_mut();
+        match self.code {
+            ErrorCode::Unauthenticated => {
+                headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            }
+            ErrorCode::RateLimited | ErrorCode::Unavailable => {
+                headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+            }
+            ErrorCode::BadRequest
+            | ErrorCode::Forbidden
+            | ErrorCode::NotFound
+            | ErrorCode::MethodNotAllowed
+            | ErrorCode::Conflict
+            | ErrorCode::CardConflict
+            | ErrorCode::BoxSealed
+            | ErrorCode::TooLarge
+            | ErrorCode::Internal
+            | ErrorCode::Timeout => {}
+        }
+        response
+    }
+}

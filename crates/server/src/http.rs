@@ -1,0 +1,28 @@
+//! Handlers, one file per noun: parse, one kernel call, answer.
+
+pub(crate) mod boxes;
+pub(crate) mod cards;
+pub(crate) mod projects;
+pub(crate) mod system;
+pub(crate) mod tokens;
+
+use axum::http::StatusCode;
+use cardwire_model::{Invalid, limits};
+use serde::Serialize;
+use std::{collections::HashSet, hash::Hash};
+
+/// The answer to remember: what will be sent, as text.
+fn remembered<T: Serialize>(status: StatusCode, body: &T) -> Option<(u16, String)> {
+    serde_json::to_string(body).ok().map(|text| (status.as_u16(), text))
+}
+
+/// The distinct ids in request order, at most as many as one batch may read.
+fn distinct<T: Copy + Eq + Hash>(field: &str, ids: &[T]) -> Result<Vec<T>, Invalid> {
+    let mut seen = HashSet::with_capacity(ids.len());
+    let distinct: Vec<T> = ids.iter().copied().filter(|id| seen.insert(*id)).collect();
+    if distinct.len() > limits::BATCH_IDS {
+        let reason = format!("at most {} distinct ids, got {}", limits::BATCH_IDS, distinct.len());
+        return Err(Invalid::field(field, reason));
+    }
+    Ok(distinct)
+}

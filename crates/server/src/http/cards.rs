@@ -1,0 +1,69 @@
+//! Cards: API-04, API-05, and writing them (API-17).
+
+use super::{distinct, remembered};
+use crate::{
+    error::{Answer, ApiError},
+    request::Request,
+    respond,
+};
+use axum::http::StatusCode;
+use cardwire_api::{
+    ErrorCode,
+    cards::{CardBatchIn, CardBatchOut, CardIn, CardOut},
+    parse,
+};
+use cardwire_kernel::{Done, NewCard, protocol::facts::put_card::Put};
+use cardwire_model::{CardId, Origin};
+
+pub(crate) async fn get(request: Request) -> Answer {
+    let (project, id) = (request.project()?, request.param("card_id")?);
+    let include_deleted = request.flag("include_deleted")?.unwrap_or(false);
+    let found = request.state.kernel.get_cards(project, &[id], include_deleted).await?;
+    match found.first() {
+        Some(card) => respond::ok(&CardOut::new(project, card)),
+        None => Err(ApiError::new(ErrorCode::NotFound, format!("card not found: {id}"))),
+    }
+}
+
+pub(crate) async fn batch(request: Request) -> Answer {
+    let project = request.project()?;
+    let asked: Vec<CardId> = parse::list("card_ids", &request.body::<CardBatchIn>()?.card_ids)?;
+    let ids = distinct("card_ids", &asked)?;
+    let found = request.state.kernel.get_cards(project, &ids, false).await?;
+    let missing = ids.iter().filter(|id| !found.iter().any(|card| card.id == **id)).map(ToString::to_string);
+    respond::ok(&CardBatchOut {
+        missing_ids: missing.collect(),
+        cards: found.iter().map(|card| CardOut::new(project, card)).collect(),
+    })
+}
+
+pub(crate) async fn put(request: Request) -> Answer {
+    let project = request.project()?;
+    let (id, draft) = request.body::<CardIn>()?.into_draft()?;
+    let remember = request.remember({
+        let project = project.clone();
+        move |put: &Put| match put {
+            Put::Created(card) => remembered(StatusCode::CREATED, &CardOut::new(&project, card)),
+            Put::Existing(_) => None,
+        }
+    })?;
+    let new = NewCard { id, draft, origin: Origin::Operator };
+    let kernel = &request.state.kernel;
+    match kernel.put_card(project, &request.caller()?, new, remember.as_ref()).await? {
+        Done::Replayed(answer) => respond::replayed(answer),
+        Done::Fresh(Put::Created(card)) => respond::created(&CardOut::new(project, &card)),
+        Done::Fresh(Put::Existing(id)) => {
+            let found = kernel.get_cards(project, &[id], false).await?;
+            let card = found
+                .first()
+                .ok_or_else(|| ApiError::new(ErrorCode::NotFound, format!("card not found: {id}")))?;
+            respond::ok(&CardOut { idempotent: true, ..CardOut::new(project, card) })
+        }
+    }
+}
+
+pub(crate) async fn delete(request: Request) -> Answer {
+    let id = request.param("card_id")?;
+    request.state.kernel.delete_card(request.project()?, &request.caller()?, id).await?;
+    respond::no_content()
+}

@@ -1,0 +1,74 @@
+//! Projects and their audit log (API-07, API-08).
+
+use super::remembered;
+use crate::{error::Answer, request::Request, respond};
+use axum::http::StatusCode;
+use cardwire_api::{
+    parse,
+    projects::{AuditList, AuditOut, ProjectIn, ProjectList, ProjectOut, ProjectPatch},
+};
+use cardwire_kernel::{
+    Done,
+    protocol::project::{create::CreateProject, update::UpdateProject},
+};
+use cardwire_model::{Invalid, Project, Realm};
+
+pub(crate) async fn list(request: Request) -> Answer {
+    let kernel = &request.state.kernel;
+    // A token of one project sees that one.
+    if let Realm::Project(own) = &request.by()?.token.realm {
+        let project = kernel.live_project(own).await?;
+        return respond::ok(&ProjectList { items: vec![(&project).into()], next_cursor: None });
+    }
+    let limit = request.page_limit()?;
+    let after = request.text("cursor").map(|cursor| parse::one("cursor", cursor)).transpose()?;
+    let page = kernel.list_projects(after, limit).await?;
+    let next_cursor = (page.len() == limit).then(|| page.last().map(|last| last.id.to_string())).flatten();
+    respond::ok(&ProjectList { items: page.iter().map(ProjectOut::from).collect(), next_cursor })
+}
+
+pub(crate) async fn create(request: Request) -> Answer {
+    let body: ProjectIn = request.body()?;
+    let command = CreateProject {
+        id: parse::one("project_id", &body.project_id)?,
+        title: body.title,
+        settings: body.settings.unwrap_or_default(),
+    };
+    let remember =
+        request.remember(|project: &Project| remembered(StatusCode::CREATED, &ProjectOut::from(project)))?;
+    match request.state.kernel.create_project(&request.caller()?, &command, remember.as_ref()).await? {
+        Done::Replayed(answer) => respond::replayed(answer),
+        Done::Fresh(project) => respond::created(&ProjectOut::from(&project)),
+    }
+}
+
+pub(crate) async fn get(request: Request) -> Answer {
+    let project = request.state.kernel.live_project(request.project()?).await?;
+    respond::ok(&ProjectOut::from(&project))
+}
+
+pub(crate) async fn update(request: Request) -> Answer {
+    let body: ProjectPatch = request.body()?;
+    let settings = match &body.settings {
+        None => None,
+        Some(raw) => Some(parse::canonical("settings", raw)?.to_value()),
+    };
+    let command = UpdateProject { id: request.project()?.clone(), title: body.title, settings };
+    let project = request.state.kernel.update_project(&request.caller()?, &command).await?;
+    respond::ok(&ProjectOut::from(&project))
+}
+
+pub(crate) async fn delete(request: Request) -> Answer {
+    request.state.kernel.delete_project(&request.caller()?, request.project()?).await?;
+    respond::no_content()
+}
+
+pub(crate) async fn audit(request: Request) -> Answer {
+    let limit = request.page_limit()?;
+    let before = request.text("cursor").map(str::parse).transpose();
+    let before = before.map_err(|_| Invalid::field("cursor", "must be a `next_cursor`"))?;
+    let realm = Realm::from(request.project()?.clone());
+    let page = request.state.kernel.list_audit(&realm, before, limit).await?;
+    let next_cursor = (page.len() == limit).then(|| page.last().map(|last| last.seq.to_string())).flatten();
+    respond::ok(&AuditList { items: page.iter().map(AuditOut::from).collect(), next_cursor })
+}

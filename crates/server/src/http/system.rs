@@ -1,0 +1,34 @@
+//! What the server says of itself (API-14), and verification.
+
+use crate::{error::Answer, request::Request, respond};
+use axum::{
+    body::Body,
+    http::{HeaderValue, StatusCode, header},
+    response::Response,
+};
+use cardwire_api::system::{HealthOut, ReadyOut, VerifyOut};
+
+pub(crate) fn health() -> Answer {
+    respond::ok(&HealthOut { status: "ok" })
+}
+
+pub(crate) async fn ready(request: Request) -> Answer {
+    let health = request.state.kernel.health().await?;
+    respond::ok(&ReadyOut::new(request.state.config.version, health))
+}
+
+pub(crate) fn metrics(request: &Request) -> Answer {
+    let mut response = Response::new(Body::from((request.state.config.render_metrics)()));
+    let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    Ok(response)
+}
+
+pub(crate) fn openapi(request: &Request) -> Answer {
+    Ok(respond::raw(StatusCode::OK, request.state.document.clone().into_bytes()))
+}
+
+pub(crate) async fn verify(request: Request) -> Answer {
+    let report = request.state.kernel.verify(&request.caller()?).await?;
+    respond::ok(&VerifyOut::from(&report))
+}

@@ -1,0 +1,38 @@
+//! What every handler shares.
+
+use crate::limit::RateLimit;
+use cardwire_kernel::Kernel;
+use cardwire_model::limits;
+use std::sync::Arc;
+
+/// How a server is set up.
+pub struct ServerConfig {
+    /// This program's version.
+    pub version: &'static str,
+    /// Host names, besides `localhost` and IP addresses, under which the server may be called.
+    pub allowed_hosts: Vec<String>,
+    /// Requests per second of one token.
+    pub requests_per_second: u32,
+    /// The text of `/metrics`.
+    pub render_metrics: Arc<dyn Fn() -> String + Send + Sync>,
+}
+
+impl ServerConfig {
+    /// No extra hosts, the default rate, no metrics.
+    pub fn new(version: &'static str) -> Self {
+        Self {
+            version,
+            allowed_hosts: vec![],
+            requests_per_second: limits::TOKEN_REQUESTS_PER_SECOND,
+            render_metrics: Arc::new(String::new),
+        }
+    }
+}
+
+pub(crate) struct State {
+    pub(crate) kernel: Arc<Kernel>,
+    pub(crate) config: ServerConfig,
+    pub(crate) rate: RateLimit,
+    /// The OpenAPI document, made once.
+    pub(crate) document: String,
+}
