@@ -104,6 +104,28 @@ impl Kernel {
         }
     }
 
+    /// Binds a key to its request in the system's realm. Needed where the realm of the command depends on the
+    /// request itself: the same key with another body would otherwise be looked up in another place.
+    pub(crate) async fn claim_key(&self, key: &AnswerKey) -> Result<(), KernelError> {
+        let keys = Keys { answer: Some(key.clone()), ..Keys::default() };
+        for _ in 0..limits::DECIDE_ATTEMPTS {
+            let snapshot = self.store.load(&Realm::System, &keys).await?;
+            if idempotency::replay(&snapshot, key)?.is_some() {
+                return Ok(());
+            }
+            let answer =
+                Answer { key: key.clone(), status: REPEATABLE, body: String::new(), created_at: self.now() };
+            let mut commit = Commit::new(Realm::System);
+            commit.writes.push(Write::RememberAnswer(answer));
+            match self.commit(commit).await {
+                Ok(()) => return Ok(()),
+                Err(CommitError::Conflict(_)) => {}
+                Err(CommitError::Store(error)) => return Err(error.into()),
+            }
+        }
+        Err(KernelError::Contended)
+    }
+
     async fn load(&self, realm: &Realm, keys: &Keys, flat: Option<&Flat>) -> Result<Loaded, KernelError> {
         let mut snapshot = self.store.load(realm, keys).await?;
         let mut list = None;

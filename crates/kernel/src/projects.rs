@@ -19,6 +19,9 @@ impl Kernel {
         command: &CreateProject,
         remember: Option<&Remember<Project>>,
     ) -> Result<Done<Project>, KernelError> {
+        if let Some(remember) = remember {
+            self.claim_key(&remember.key).await?;
+        }
         let realm = Realm::from(command.id.clone());
         let plan = Plan { realm: &realm, caller, keys: project_keys(), flat: None, remember };
         self.execute(plan, |loaded, moment| create::decide(&loaded.snapshot, command.clone(), moment)).await

@@ -32,6 +32,9 @@ impl Kernel {
         remember: Option<&Remember<Token>>,
     ) -> Result<(Done<Token>, TokenSecret), KernelError> {
         access::permit_minting(by, &new.realm, &new.scopes)?;
+        if let (Some(remember), Realm::Project(_)) = (remember, &new.realm) {
+            self.claim_key(&remember.key).await?;
+        }
         let secret = match remember {
             Some(remember) => TokenSecret::derive(by_secret, &remember.key),
             None => TokenSecret::from_random(self.ids.secret()),

@@ -1,0 +1,122 @@
+//! The event stream (API-13, NF-08).
+
+use crate::support::{Api, on_both};
+use axum::{body::Body, http::Request};
+use futures_util::StreamExt;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use tower::ServiceExt;
+
+on_both! {
+    the_log_tells_what_happened_in_order;
+    a_stream_resumes_exactly;
+    a_live_stream_gets_every_event_once_under_concurrent_writers;
+    a_revoked_token_ends_the_stream;
+}
+
+/// Reads a stream until `enough` events came, or until it ends.
+async fn read(api: &Api, token: &str, query: &str, last_id: Option<u64>, enough: usize) -> Vec<(u64, String, Value)> {
+    let mut request = Request::get(format!("/projects/p1/events{query}"))
+        .header("host", "localhost")
+        .header("authorization", format!("Bearer {token}"));
+    if let Some(last) = last_id {
+        request = request.header("last-event-id", last.to_string());
+    }
+    let response = api.router.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+    assert_eq!(response.status(), 200);
+    assert_eq!(response.headers()["content-type"], "text/event-stream");
+    let mut body = response.into_body().into_data_stream();
+    let (mut text, mut events) = (String::new(), vec![]);
+    while events.len() < enough {
+        let Some(chunk) = body.next().await else { break };
+        text.push_str(std::str::from_utf8(&chunk.unwrap()).unwrap());
+        while let Some((block, rest)) = text.split_once("\n\n") {
+            let field = |name: &str| block.lines().find_map(|line| line.strip_prefix(name)).map(|v| v.trim().to_owned());
+            if let Some(data) = field("data:") {
+                let id = field("id:").unwrap().parse().unwrap();
+                events.push((id, field("event:").unwrap(), serde_json::from_str(&data).unwrap()));
+            }
+            text = rest.to_owned();
+        }
+    }
+    events
+}
+
+async fn the_log_tells_what_happened_in_order(api: Api) {
+    let card = api.card("p1", "x").await;
+    let box_id = api.make_box("p1", &[]).await;
+    api.post(&format!("/projects/p1/l0/boxes/{box_id}/cards"), json!({ "card_ids": [card] })).await.expect(200);
+    api.delete(&format!("/projects/p1/l0/cards/{card}")).await.expect(204);
+    api.card("p2", "elsewhere").await;
+    let events = read(&api, &api.admin, "?after=0", None, 5).await;
+    let kinds: Vec<_> = events.iter().map(|(_, kind, _)| kind.as_str()).collect();
+    assert_eq!(kinds, ["project.created", "card.created", "box.created", "box.appended", "card.deleted"]);
+    let positions: Vec<_> = events.iter().map(|(id, _, _)| *id).collect();
+    assert_eq!(positions, [1, 2, 3, 4, 5]);
+    let appended = &events[3].2;
+    assert_eq!(appended["position"], 4);
+    assert_eq!(appended["kind"], "box.appended");
+    assert_eq!(appended["subject"], format!("cg.v1.p1.public.evt.box.{box_id}.appended"));
+    assert_eq!(appended["data"]["card_ids"], json!([card]));
+    api.get("/projects/p1/events?after=-1").await.expect_error(400, "bad_request");
+    api.get("/projects/p1/events?after=x").await.expect_error(400, "bad_request");
+}
+
+async fn a_stream_resumes_exactly(api: Api) {
+    api.cards("p1", 9).await;
+    let all = read(&api, &api.admin, "", None, 10).await;
+    assert_eq!(all.len(), 10);
+    for (after, expected) in [(0, 10), (4, 6), (9, 1)] {
+        let rest = read(&api, &api.admin, &format!("?after={after}"), None, expected).await;
+        assert_eq!(rest, all[after..]);
+        let resumed = read(&api, &api.admin, "?after=0", Some(after as u64), expected).await;
+        assert_eq!(resumed, all[after..], "Last-Event-ID wins");
+    }
+    assert_eq!(read(&api, &api.admin, "?after=10&follow=false", None, 1).await, []);
+    assert_eq!(read(&api, &api.admin, "?follow=false", None, usize::MAX).await, all);
+}
+
+/// NF-08
+async fn a_live_stream_gets_every_event_once_under_concurrent_writers(api: Api) {
+    let api = Arc::new(api);
+    let (writers, each) = (8, 25);
+    let reader = {
+        let api = Arc::clone(&api);
+        tokio::task::spawn(async move { read(&api, &api.admin, "?after=1", None, writers * each).await })
+    };
+    let mut tasks = tokio::task::JoinSet::new();
+    for writer in 0..writers {
+        let api = Arc::clone(&api);
+        tasks.spawn(async move {
+            let mut ids = vec![];
+            for n in 0..each {
+                ids.push(api.card("p1", &format!("{writer} {n}")).await);
+            }
+            ids
+        });
+    }
+    let mut written = vec![];
+    while let Some(ids) = tasks.join_next().await {
+        written.push(ids.unwrap());
+    }
+    let events = reader.await.unwrap();
+    let positions: Vec<_> = events.iter().map(|(id, _, _)| *id).collect();
+    assert_eq!(positions, (2..2 + (writers * each) as u64).collect::<Vec<_>>());
+    let seen: Vec<_> = events.iter().map(|(_, _, data)| data["target"].as_str().unwrap()).collect();
+    for ids in written {
+        let places: Vec<_> = ids.iter().map(|id| seen.iter().position(|seen| seen == id).unwrap()).collect();
+        assert!(places.is_sorted(), "one writer's events come in the order it wrote them");
+    }
+}
+
+/// SEC-02
+async fn a_revoked_token_ends_the_stream(api: Api) {
+    let made = api.post("/tokens", json!({ "scopes": ["read"] })).await.expect(201);
+    let (token, id) = (made["token"].as_str().unwrap(), made["id"].as_str().unwrap());
+    let reading = read(&api, token, "", None, usize::MAX);
+    let path = format!("/tokens/{id}");
+    let revoking = api.delete(&path);
+    let (events, revoked) = tokio::join!(reading, revoking);
+    revoked.expect(204);
+    assert!(events.len() <= 1);
+}

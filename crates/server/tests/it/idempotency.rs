@@ -1,0 +1,74 @@
+//! `Idempotency-Key` (API-16).
+
+use crate::support::{Api, on_both};
+use cardwire_api::ENDPOINTS;
+use serde_json::{Value, json};
+
+on_both! {
+    every_creating_post_gives_the_first_answer_again;
+    concurrent_repeats_do_it_once;
+    keys_of_different_callers_never_meet;
+    bad_keys_are_refused;
+}
+
+async fn keyed(api: &Api, token: &str, key: &str, path: &str, body: &Value) -> crate::support::Reply {
+    let headers = [("authorization", format!("Bearer {token}")), ("idempotency-key", key.to_owned())];
+    let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    api.request("POST", path, &headers, body.to_string()).await
+}
+
+async fn every_creating_post_gives_the_first_answer_again(api: Api) {
+    let ids = api.cards("p1", 3).await;
+    let box_id = api.make_box("p1", &ids[..1]).await;
+    let mut covered = 0;
+    for endpoint in ENDPOINTS.iter().filter(|endpoint| endpoint.repeatable) {
+        covered += 1;
+        let path = endpoint.path.replace("{project_id}", "p1").replace("{box_id}", &box_id);
+        let (body, other) = match endpoint.path {
+            "/projects" => (json!({ "project_id": "k1" }), json!({ "project_id": "k2" })),
+            "/tokens" => (json!({ "scopes": ["read"] }), json!({ "scopes": ["work"] })),
+            "/projects/{project_id}/l0/cards" => (
+                json!({ "content": 1, "metadata": { "type": "x" } }),
+                json!({ "content": 2, "metadata": { "type": "x" } }),
+            ),
+            "/projects/{project_id}/l0/boxes/{box_id}:fork" => (json!({ "upto": 1 }), json!({ "upto": 0 })),
+            _ => (json!({ "card_ids": [ids[1]] }), json!({ "card_ids": [ids[2]] })),
+        };
+        let first = keyed(&api, &api.admin, "k", &path, &body).await;
+        assert!(first.status.is_success(), "{path}: {}", first.json());
+        let again = keyed(&api, &api.admin, "k", &path, &body).await;
+        assert_eq!((again.status, again.json()), (first.status, first.json()), "{path}");
+        keyed(&api, &api.admin, "k", &path, &other).await.expect_error(409, "conflict");
+        // The same key is another request's in the next round.
+        api.store.forget_answers(cardwire_model::Timestamp::from_micros(i64::MAX)).await.unwrap();
+    }
+    assert!(covered >= 7);
+}
+
+async fn concurrent_repeats_do_it_once(api: Api) {
+    let body = json!({ "content": "once", "metadata": { "type": "x" } });
+    let asks = (0..20).map(|_| keyed(&api, &api.admin, "same", "/projects/p1/l0/cards", &body));
+    let replies = futures_util::future::join_all(asks).await;
+    let first = replies[0].json();
+    assert!(replies.iter().all(|reply| reply.status == 201 && reply.json() == first));
+    assert_eq!(api.store.scan_cards(&"p1".parse().unwrap(), None, 10).await.unwrap().len(), 1);
+}
+
+async fn keys_of_different_callers_never_meet(api: Api) {
+    let other = api.token(json!({ "scopes": ["operate"] })).await;
+    let body = json!({ "content": "x", "metadata": { "type": "x" } });
+    let mine = keyed(&api, &api.admin, "k", "/projects/p1/l0/cards", &body).await.expect(201);
+    let theirs = keyed(&api, &other, "k", "/projects/p1/l0/cards", &body).await.expect(201);
+    assert_ne!(mine["card_id"], theirs["card_id"]);
+    let elsewhere = keyed(&api, &api.admin, "k", "/projects/p2/l0/cards", &body).await.expect(201);
+    assert_ne!(mine["card_id"], elsewhere["card_id"]);
+}
+
+/// SEC-07: n and n + 1.
+async fn bad_keys_are_refused(api: Api) {
+    let body = json!({ "content": "x", "metadata": { "type": "x" } });
+    keyed(&api, &api.admin, &"k".repeat(255), "/projects/p1/l0/cards", &body).await.expect(201);
+    for bad in [&"k".repeat(256), "", "a b"] {
+        keyed(&api, &api.admin, bad, "/projects/p1/l0/cards", &body).await.expect_error(400, "bad_request");
+    }
+}

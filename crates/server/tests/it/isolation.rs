@@ -1,0 +1,185 @@
+//! The isolation matrix: every endpoint of the table, so that a new one cannot be forgotten.
+
+use crate::support::{Api, NOBODY, on_both};
+use cardwire_api::{Access, ENDPOINTS, Endpoint, Op};
+use serde_json::json;
+
+on_both! {
+    no_token_opens_nothing_but_health;
+    a_weaker_scope_is_refused;
+    a_token_of_another_project_is_refused;
+    ids_of_another_project_are_not_found;
+    an_unknown_or_deleted_project_is_not_found;
+    refusals_are_audited;
+}
+
+/// The path with every parameter filled in.
+fn path(endpoint: &Endpoint, project: &str, id: &str) -> String {
+    let token = format!("tok_{id}");
+    endpoint
+        .path
+        .replace("{project_id}", project)
+        .replace("{token_id}", &token)
+        .replace("{box_id}", id)
+        .replace("{card_id}", id)
+}
+
+/// A body that would be accepted, with `id` wherever it takes one.
+fn body(op: Op, id: &str) -> String {
+    let body = match op {
+        Op::PutCard => json!({ "content": "x", "metadata": { "type": "x" } }),
+        Op::CreateBox | Op::AppendToBox | Op::RewriteBox | Op::ReadCards => json!({ "card_ids": [id] }),
+        Op::ReadBoxes => json!({ "box_ids": [id] }),
+        Op::CreateProject => json!({ "project_id": "new" }),
+        Op::CreateToken => json!({ "scopes": ["read"] }),
+        Op::ForkBox | Op::UpdateProject => json!({}),
+        Op::Health
+        | Op::Ready
+        | Op::Metrics
+        | Op::OpenApi
+        | Op::ListProjects
+        | Op::GetProject
+        | Op::DeleteProject
+        | Op::ListAudit
+        | Op::ReadEvents
+        | Op::ListTokens
+        | Op::RevokeToken
+        | Op::Verify
+        | Op::GetBox
+        | Op::GetBoxCards
+        | Op::GetProvenance
+        | Op::GetCard
+        | Op::DeleteCard => return String::new(),
+    };
+    body.to_string()
+}
+
+/// SEC-01
+async fn no_token_opens_nothing_but_health(api: Api) {
+    let long = format!("Bearer cw_{}", "0".repeat(64));
+    for endpoint in ENDPOINTS {
+        let path = path(endpoint, "p1", NOBODY);
+        let none = api.request(endpoint.method, &path, &[], body(endpoint.op, NOBODY)).await;
+        if endpoint.access == Access::Open {
+            none.expect(200);
+            continue;
+        }
+        none.expect_error(401, "unauthenticated");
+        for bad in ["Bearer x", "Basic eDp5", "Bearer", "", &long, "Bearer cw_é"] {
+            let Ok(value) = axum::http::HeaderValue::try_from(bad.as_bytes()) else { continue };
+            let request = axum::http::Request::builder()
+                .method(endpoint.method)
+                .uri(&path)
+                .header("host", "localhost")
+                .header("authorization", value)
+                .body(axum::body::Body::empty())
+                .unwrap();
+            api.send(request).await.expect_error(401, "unauthenticated");
+        }
+    }
+    assert!(ENDPOINTS.iter().filter(|endpoint| endpoint.access == Access::Open).count() == 1);
+}
+
+/// SEC-02
+async fn a_weaker_scope_is_refused(api: Api) {
+    for endpoint in ENDPOINTS {
+        for scope in cardwire_model::Scope::ALL {
+            let Some(needed) = endpoint.access.scope() else { continue };
+            let token = api.token(json!({ "scopes": [scope.as_str()] })).await;
+            if scope < needed {
+                let reply = api.with(&token, endpoint.method, &path(endpoint, "p1", NOBODY), &body(endpoint.op, NOBODY)).await;
+                reply.expect_error(403, "forbidden");
+            } else if !matches!(endpoint.op, Op::ReadEvents | Op::DeleteProject) {
+                let reply = api.with(&token, endpoint.method, &path(endpoint, "p1", NOBODY), &body(endpoint.op, NOBODY)).await;
+                assert!(!matches!(reply.status.as_u16(), 401 | 403), "{:?} with {scope:?}", endpoint.op);
+            }
+        }
+    }
+    assert!(api.get("/projects/p1").await.status.is_success(), "nothing above was done");
+}
+
+/// CB-08: the same answer whether or not the project exists.
+async fn a_token_of_another_project_is_refused(api: Api) {
+    let token = api.token(json!({ "project_id": "p2", "scopes": ["admin"] })).await;
+    for endpoint in ENDPOINTS {
+        match endpoint.access {
+            Access::Project(_) => {
+                for project in ["p1", "nowhere"] {
+                    let path = path(endpoint, project, NOBODY);
+                    let reply = api.with(&token, endpoint.method, &path, &body(endpoint.op, NOBODY)).await;
+                    reply.expect_error(403, "forbidden");
+                    assert!(!String::from_utf8_lossy(&reply.bytes).contains("nowhere"));
+                }
+            }
+            Access::Global(_) => {
+                let path = path(endpoint, "p1", NOBODY);
+                let reply = api.with(&token, endpoint.method, &path, &body(endpoint.op, NOBODY)).await;
+                reply.expect_error(403, "forbidden");
+            }
+            Access::Open | Access::Any(_) => {}
+        }
+    }
+    let listed = api.with(&token, "GET", "/projects", "").await.expect(200);
+    assert_eq!(listed["items"].as_array().unwrap().len(), 1);
+    assert_eq!(listed["items"][0]["project_id"], "p2");
+    let tokens = api.with(&token, "GET", "/tokens", "").await.expect(200);
+    assert!(tokens["items"].as_array().unwrap().iter().all(|token| token["project_id"] == "p2"));
+    let admin = api.get("/tokens").await.expect(200)["items"][0]["id"].as_str().unwrap().to_owned();
+    api.with(&token, "DELETE", &format!("/tokens/{admin}"), "").await.expect_error(404, "not_found");
+    for (project, scope) in [(json!("p1"), "read"), (json!(null), "read")] {
+        let body = json!({ "project_id": project, "scopes": [scope] }).to_string();
+        api.with(&token, "POST", "/tokens", &body).await.expect_error(403, "forbidden");
+    }
+}
+
+/// CB-08
+async fn ids_of_another_project_are_not_found(api: Api) {
+    let card = api.card("p1", "secret").await;
+    let box_id = api.make_box("p1", std::slice::from_ref(&card)).await;
+    for endpoint in ENDPOINTS {
+        let id = if endpoint.path.contains("{box_id}") || endpoint.op == Op::ReadBoxes { &box_id } else { &card };
+        let asks_for_id = endpoint.path.contains("{box_id}") || endpoint.path.contains("{card_id}");
+        let takes_id = matches!(endpoint.op, Op::CreateBox | Op::ReadBoxes | Op::ReadCards);
+        if !asks_for_id && !takes_id {
+            continue;
+        }
+        let reply = api.with(&api.admin, endpoint.method, &path(endpoint, "p2", id), &body(endpoint.op, id)).await;
+        match endpoint.op {
+            Op::ReadBoxes => assert_eq!(reply.expect(200)["missing_box_ids"], json!([id])),
+            Op::ReadCards => assert_eq!(reply.expect(200)["missing_ids"], json!([id])),
+            _ => reply.expect_error(404, "not_found"),
+        }
+        assert!(!String::from_utf8_lossy(&reply.bytes).contains("secret"));
+    }
+    assert_eq!(api.shown("p1", &box_id).await, [card]);
+}
+
+async fn an_unknown_or_deleted_project_is_not_found(api: Api) {
+    let card = api.card("p2", "x").await;
+    let token = api.token(json!({ "project_id": "p2", "scopes": ["read"] })).await;
+    api.delete("/projects/p2").await.expect(204);
+    for endpoint in ENDPOINTS.iter().filter(|endpoint| endpoint.path.contains("{project_id}")) {
+        for project in ["nowhere", "p2"] {
+            let reply =
+                api.with(&api.admin, endpoint.method, &path(endpoint, project, &card), &body(endpoint.op, &card)).await;
+            reply.expect_error(404, "not_found");
+        }
+    }
+    api.with(&token, "GET", "/projects/p2", "").await.expect_error(404, "not_found");
+    api.post("/projects", json!({ "project_id": "p2" })).await.expect_error(409, "conflict");
+    let listed = api.get("/projects").await.expect(200);
+    assert_eq!(listed["items"].as_array().unwrap().len(), 1);
+}
+
+/// SEC-05
+async fn refusals_are_audited(api: Api) {
+    let token = api.token(json!({ "project_id": "p1", "scopes": ["read"] })).await;
+    let body = json!({ "content": "x", "metadata": { "type": "x" } }).to_string();
+    api.with(&token, "POST", "/projects/p1/l0/cards", &body).await.expect_error(403, "forbidden");
+    let rows = api.get("/projects/p1/audit?limit=1").await.expect(200);
+    let row = &rows["items"][0];
+    assert_eq!((&row["action"], &row["verdict"]), (&json!("access.denied"), &json!("denied")));
+    assert_eq!(row["subject"], "POST /projects/{project_id}/l0/cards");
+    assert!(row["actor"].as_str().unwrap().starts_with("tok_"));
+    assert!(rows["next_cursor"].is_string());
+}

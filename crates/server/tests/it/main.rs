@@ -1,0 +1,13 @@
+//! The HTTP contract, checked from outside on both backends.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop where it is")]
+
+mod access;
+mod bad_input;
+mod boxes;
+mod cards;
+mod events;
+mod idempotency;
+mod isolation;
+mod projects;
+mod support;
+mod system;

@@ -1,0 +1,201 @@
+//! A server without a socket: the real router over a real store, called in process.
+
+use axum::{
+    Router,
+    body::Body,
+    http::{HeaderMap, Method, Request, StatusCode},
+};
+use cardwire_kernel::{Kernel, KernelConfig};
+use cardwire_server::{ServerConfig, router};
+use cardwire_store::Store;
+use cardwire_store_postgres::{PostgresConfig, PostgresStore};
+use cardwire_store_sqlite::SqliteStore;
+use cardwire_testkit::scratch::ScratchDatabase;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use tower::ServiceExt;
+
+/// Which store is below.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Backend {
+    Sqlite,
+    Postgres,
+}
+
+/// Runs a test on both backends.
+macro_rules! on_both {
+    ($($(#[$doc:meta])* $name:ident;)*) => {
+        $($(#[$doc])*
+        mod $name {
+            use crate::support::{Api, Backend};
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn sqlite() {
+                super::$name(Api::start(Backend::Sqlite).await).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn postgres() {
+                super::$name(Api::start(Backend::Postgres).await).await;
+            }
+        })*
+    };
+}
+pub(crate) use on_both;
+
+/// A running kernel behind its router.
+pub(crate) struct Api {
+    pub(crate) router: Router,
+    pub(crate) kernel: Arc<Kernel>,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) admin: String,
+    _files: tempfile::TempDir,
+    _database: Option<ScratchDatabase>,
+}
+
+/// What came back.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl Reply {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.bytes)
+            .unwrap_or_else(|_| panic!("not JSON: {}", String::from_utf8_lossy(&self.bytes)))
+    }
+
+    /// The error code, after checking the shape of the body.
+    pub(crate) fn code(&self) -> String {
+        let body = self.json();
+        assert!(body["error"]["message"].is_string(), "{body}");
+        body["error"]["code"].as_str().unwrap().to_owned()
+    }
+
+    #[track_caller]
+    pub(crate) fn expect(&self, status: u16) -> Value {
+        assert_eq!(self.status.as_u16(), status, "{}", String::from_utf8_lossy(&self.bytes));
+        if self.bytes.is_empty() { Value::Null } else { self.json() }
+    }
+
+    #[track_caller]
+    pub(crate) fn expect_error(&self, status: u16, code: &str) {
+        self.expect(status);
+        assert_eq!(self.code(), code);
+    }
+}
+
+impl Api {
+    pub(crate) async fn start(backend: Backend) -> Self {
+        Self::start_with(backend, |config| config).await
+    }
+
+    pub(crate) async fn start_with(
+        backend: Backend,
+        change: impl FnOnce(ServerConfig) -> ServerConfig,
+    ) -> Self {
+        let files = tempfile::tempdir().unwrap();
+        let (store, database): (Arc<dyn Store>, _) = match backend {
+            Backend::Sqlite => (Arc::new(SqliteStore::open(&files.path().join("cardwire.db")).unwrap()), None),
+            Backend::Postgres => {
+                let database = ScratchDatabase::create().await;
+                let store = PostgresStore::open(PostgresConfig::new(database.url())).await.unwrap();
+                (Arc::new(store), Some(database))
+            }
+        };
+        let kernel = Kernel::start(KernelConfig::new(Arc::clone(&store)));
+        let admin = kernel.ensure_admin(None).await.unwrap().expose().to_owned();
+        let router = router(Arc::clone(&kernel), change(ServerConfig::new("test")));
+        let api = Self { router, kernel, store, admin, _files: files, _database: database };
+        api.post("/projects", json!({ "project_id": "p1" })).await.expect(201);
+        api.post("/projects", json!({ "project_id": "p2" })).await.expect(201);
+        api
+    }
+
+    pub(crate) async fn send(&self, request: Request<Body>) -> Reply {
+        let response = self.router.clone().oneshot(request).await.unwrap();
+        let (parts, body) = response.into_parts();
+        let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap().to_vec();
+        assert!(parts.headers.contains_key("traceparent"), "API-06: every response carries traceparent");
+        Reply { status: parts.status, headers: parts.headers, bytes }
+    }
+
+    /// A request with chosen headers.
+    pub(crate) async fn request(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: impl Into<Body>,
+    ) -> Reply {
+        let mut request = Request::builder().method(Method::try_from(method).unwrap()).uri(path);
+        if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
+            request = request.header("host", "127.0.0.1");
+        }
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        self.send(request.body(body.into()).unwrap()).await
+    }
+
+    /// A request with a token.
+    pub(crate) async fn with(&self, token: &str, method: &str, path: &str, body: &str) -> Reply {
+        self.request(method, path, &[("authorization", &format!("Bearer {token}"))], body.to_owned()).await
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Reply {
+        self.with(&self.admin, "GET", path, "").await
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: Value) -> Reply {
+        self.with(&self.admin, "POST", path, &body.to_string()).await
+    }
+
+    pub(crate) async fn post_raw(&self, path: &str, body: &str) -> Reply {
+        self.with(&self.admin, "POST", path, body).await
+    }
+
+    pub(crate) async fn delete(&self, path: &str) -> Reply {
+        self.with(&self.admin, "DELETE", path, "").await
+    }
+
+    /// Writes a text card and gives its id.
+    pub(crate) async fn card(&self, project: &str, text: &str) -> String {
+        let body = json!({ "content": text, "metadata": { "type": "task.instruction" } });
+        let card = self.post(&format!("/projects/{project}/l0/cards"), body).await.expect(201);
+        card["card_id"].as_str().unwrap().to_owned()
+    }
+
+    /// Writes so many text cards and gives their ids.
+    pub(crate) async fn cards(&self, project: &str, count: usize) -> Vec<String> {
+        let mut ids = vec![];
+        for n in 0..count {
+            ids.push(self.card(project, &format!("card {n}")).await);
+        }
+        ids
+    }
+
+    /// Makes a box of cards and gives its id.
+    pub(crate) async fn make_box(&self, project: &str, ids: &[String]) -> String {
+        let made = self.post(&format!("/projects/{project}/l0/boxes"), json!({ "card_ids": ids })).await.expect(201);
+        made["box_id"].as_str().unwrap().to_owned()
+    }
+
+    /// The ids a box shows.
+    pub(crate) async fn shown(&self, project: &str, box_id: &str) -> Vec<String> {
+        let read = self.get(&format!("/projects/{project}/boxes/{box_id}")).await.expect(200);
+        let ids: Vec<String> = serde_json::from_value(read["card_ids"].clone()).unwrap();
+        assert_eq!(read["len"], ids.len());
+        ids
+    }
+
+    /// Makes a token.
+    pub(crate) async fn token(&self, body: Value) -> String {
+        self.post("/tokens", body).await.expect(201)["token"].as_str().unwrap().to_owned()
+    }
+}
+
+/// A well-formed id that nothing has.
+pub(crate) const NOBODY: &str = "0192f0c123457abc8def0123456789ab";
