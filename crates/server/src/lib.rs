@@ -14,8 +14,10 @@ mod router;
 mod serve;
 mod sse;
 mod state;
+mod tls;
 mod trace;
 
 pub use router::router;
 pub use serve::serve;
 pub use state::ServerConfig;
+pub use tls::{TlsError, TlsListener};

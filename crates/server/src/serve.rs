@@ -1,13 +1,12 @@
 //! Serving until told to stop: no new connections, streams end, requests under way are answered.
 
-use axum::Router;
+use axum::{Router, serve::Listener};
 use cardwire_kernel::Kernel;
 use std::{future::Future, sync::Arc};
-use tokio::net::TcpListener;
 
-/// Serves the router on the listener until `stop` completes.
-pub async fn serve(
-    listener: TcpListener,
+/// Serves the router on the listener (plain or [`crate::TlsListener`]) until `stop` completes.
+pub async fn serve<L: Listener<Addr: std::fmt::Debug>>(
+    listener: L,
     router: Router,
     kernel: Arc<Kernel>,
     stop: impl Future<Output = ()> + Send + 'static,

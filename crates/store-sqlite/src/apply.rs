@@ -59,13 +59,11 @@ impl Apply<'_> {
                 params![self.realm, revision.get() as i64],
                 Conflict::Project,
             ),
-            Expect::ChainAt(head) => {
-                if chain_head(self.conn, self.realm).map_err(store_error)? == *head {
-                    Ok(())
-                } else {
-                    Err(Conflict::Chain.into())
-                }
-            }
+            Expect::ChainAt(head) => self.holds(
+                sql::EXPECT_CHAIN_AT,
+                params![self.realm, head.position as i64, head.hash.as_bytes()],
+                Conflict::Chain,
+            ),
         }
     }
 

@@ -34,6 +34,7 @@ statements! {
     HEALTH = "read/health";
     EXPECT_OPEN_BOX = "expect/open_box";
     EXPECT_PROJECT_AT = "expect/project_at";
+    EXPECT_CHAIN_AT = "expect/chain_at";
     PUT_CARD = "write/put_card";
     DELETE_CARD = "write/delete_card";
     COUNT_DELETION = "write/count_deletion";

@@ -12,7 +12,10 @@ on_both! {
 
 /// SEC-02, SEC-05
 async fn a_token_is_shown_once_and_can_be_revoked(api: Api) {
-    let made = api.post("/tokens", json!({ "scopes": ["read", "read"], "expires_in_seconds": 60 })).await.expect(201);
+    let made = api
+        .post("/tokens", json!({ "scopes": ["read", "read"], "expires_in_seconds": 60 }))
+        .await
+        .expect(201);
     let (id, secret) = (made["id"].as_str().unwrap(), made["token"].as_str().unwrap());
     assert!(secret.starts_with("cw_") && secret.len() == 67);
     assert_eq!(made["scopes"], json!(["read"]));
@@ -52,7 +55,11 @@ async fn bad_tokens_are_refused_with_the_field(api: Api) {
     ] {
         let reply = api.post("/tokens", body.clone()).await;
         reply.expect_error(400, "bad_request");
-        assert!(reply.json()["error"]["message"].as_str().unwrap().contains(field), "{body}: {}", reply.json());
+        assert!(
+            reply.json()["error"]["message"].as_str().unwrap().contains(field),
+            "{body}: {}",
+            reply.json()
+        );
     }
 }
 
@@ -94,7 +101,8 @@ async fn a_named_host_is_served_when_told_so() {
 #[tokio::test]
 async fn one_token_has_a_rate_and_others_do_not_share_it() {
     let mut api = Api::start(Backend::Sqlite).await;
-    let (first, second) = (api.token(json!({ "scopes": ["read"] })).await, api.token(json!({ "scopes": ["read"] })).await);
+    let (first, second) =
+        (api.token(json!({ "scopes": ["read"] })).await, api.token(json!({ "scopes": ["read"] })).await);
     let mut config = cardwire_server::ServerConfig::new("test");
     config.requests_per_second = 3;
     api.router = cardwire_server::router(api.kernel.clone(), config);

@@ -77,7 +77,9 @@ async fn limits_hold_at_n_and_n_plus_one(api: Api) {
         json!({ "content": "x", "metadata": { "type": "x", "k": filler } })
     };
     api.post("/projects/p1/l0/cards", with_metadata(limits::METADATA_BYTES)).await.expect(201);
-    api.post("/projects/p1/l0/cards", with_metadata(limits::METADATA_BYTES + 1)).await.expect_error(413, "too_large");
+    api.post("/projects/p1/l0/cards", with_metadata(limits::METADATA_BYTES + 1))
+        .await
+        .expect_error(413, "too_large");
     let body = |bytes: usize| {
         let text = r#"{"content":"x","metadata":{"type":"x"}}"#;
         format!("{text}{}", " ".repeat(bytes - text.len()))
@@ -96,12 +98,15 @@ async fn limits_hold_at_n_and_n_plus_one(api: Api) {
     api.post("/projects", json!({ "project_id": "p".repeat(128) })).await.expect(201);
     api.post("/projects", json!({ "project_id": "p".repeat(129) })).await.expect_error(400, "bad_request");
     api.post("/projects", json!({ "project_id": "t1", "title": "t".repeat(512) })).await.expect(201);
-    api.post("/projects", json!({ "project_id": "t2", "title": "t".repeat(513) })).await.expect_error(400, "bad_request");
+    api.post("/projects", json!({ "project_id": "t2", "title": "t".repeat(513) }))
+        .await
+        .expect_error(400, "bad_request");
 }
 
 /// SEC-08
 async fn bad_ids_and_names_are_refused(api: Api) {
-    for id in ["x", "turn_0192f0c123457abc8def0123456789ab", "%00", "0192f0c1%2f", "%F0%9F%98%80", "*", "%3E"] {
+    for id in ["x", "turn_0192f0c123457abc8def0123456789ab", "%00", "0192f0c1%2f", "%F0%9F%98%80", "*", "%3E"]
+    {
         api.get(&format!("/projects/p1/cards/{id}")).await.expect_error(400, "bad_request");
         api.get(&format!("/projects/p1/boxes/{id}")).await.expect_error(400, "bad_request");
         api.delete(&format!("/projects/p1/l0/cards/{id}")).await.expect_error(400, "bad_request");
@@ -110,11 +115,17 @@ async fn bad_ids_and_names_are_refused(api: Api) {
         api.get(&format!("/projects/{name}")).await.expect_error(400, "bad_request");
         api.get(&format!("/projects/{name}/cards/{NOBODY}")).await.expect_error(400, "bad_request");
     }
-    for body in [json!({ "card_ids": ["x"] }), json!({ "card_ids": "x" }), json!({ "card_ids": [null] }), json!({})] {
+    for body in
+        [json!({ "card_ids": ["x"] }), json!({ "card_ids": "x" }), json!({ "card_ids": [null] }), json!({})]
+    {
         for path in ["/projects/p1/cards/batch", &format!("/projects/p1/l0/boxes/{NOBODY}/cards")] {
             let reply = api.post(path, body.clone()).await;
             reply.expect_error(400, "bad_request");
-            assert!(reply.json()["error"]["message"].as_str().unwrap().contains("card_ids"), "{}", reply.json());
+            assert!(
+                reply.json()["error"]["message"].as_str().unwrap().contains("card_ids"),
+                "{}",
+                reply.json()
+            );
         }
     }
 }

@@ -31,7 +31,9 @@ async fn a_box_shows_each_card_once_in_order(api: Api) {
     assert_eq!((&changed["added"], &changed["len"]), (&json!([ids[2]]), &json!(3)));
     assert_eq!(api.shown("p1", &box_id).await, ids[..3]);
     assert_eq!(append(&api, &box_id, json!({ "card_ids": [ids[0]] })).await.expect(200)["added"], json!([]));
-    append(&api, &box_id, json!({ "card_ids": [ids[3]], "expected_len": 2 })).await.expect_error(409, "conflict");
+    append(&api, &box_id, json!({ "card_ids": [ids[3]], "expected_len": 2 }))
+        .await
+        .expect_error(409, "conflict");
     assert_eq!(api.shown("p1", &box_id).await, ids[..3]);
     append(&api, &box_id, json!({ "card_ids": [ids[3]], "expected_len": 3 })).await.expect(200);
     append(&api, &box_id, json!({ "card_ids": [ids[0], NOBODY] })).await.expect_error(404, "not_found");
@@ -72,10 +74,14 @@ async fn a_rewrite_keeps_the_old_generation_readable(api: Api) {
     let old = api.get(&format!("/projects/p1/boxes/{box_id}?generation=1")).await.expect(200);
     assert_eq!((&old["card_ids"], &old["generation"], &old["len"]), (&json!(ids), &json!(1), &json!(3)));
     for unknown in ["0", "3", "4294967295"] {
-        api.get(&format!("/projects/p1/boxes/{box_id}?generation={unknown}")).await.expect_error(404, "not_found");
+        api.get(&format!("/projects/p1/boxes/{box_id}?generation={unknown}"))
+            .await
+            .expect_error(404, "not_found");
     }
     for bad in ["-1", "x", "4294967296"] {
-        api.get(&format!("/projects/p1/boxes/{box_id}?generation={bad}")).await.expect_error(400, "bad_request");
+        api.get(&format!("/projects/p1/boxes/{box_id}?generation={bad}"))
+            .await
+            .expect_error(400, "bad_request");
     }
     api.post(&path, json!({ "card_ids": [NOBODY] })).await.expect_error(404, "not_found");
     append(&api, &box_id, json!({ "card_ids": [ids[1]] })).await.expect(200);
@@ -86,7 +92,8 @@ async fn a_rewrite_keeps_the_old_generation_readable(api: Api) {
 async fn a_fork_shows_a_prefix_and_does_not_follow_its_source(api: Api) {
     let ids = api.cards("p1", 5).await;
     let source = api.make_box("p1", &ids[..3]).await;
-    let fork = api.post(&format!("/projects/p1/l0/boxes/{source}:fork"), json!({ "upto": 2 })).await.expect(201);
+    let fork =
+        api.post(&format!("/projects/p1/l0/boxes/{source}:fork"), json!({ "upto": 2 })).await.expect(201);
     assert_eq!(fork["card_ids"], json!(ids[..2]));
     let fork = fork["box_id"].as_str().unwrap();
     append(&api, &source, json!({ "card_ids": [ids[3]] })).await.expect(200);
@@ -95,8 +102,11 @@ async fn a_fork_shows_a_prefix_and_does_not_follow_its_source(api: Api) {
     let added = append(&api, fork, json!({ "card_ids": [ids[1], ids[4]] })).await.expect(200);
     assert_eq!((&added["added"], &added["len"]), (&json!([ids[4]]), &json!(3)));
     assert_eq!(api.shown("p1", fork).await, [ids[0].clone(), ids[1].clone(), ids[4].clone()]);
-    api.post(&format!("/projects/p1/l0/boxes/{source}:fork"), json!({ "upto": 5 })).await.expect_error(400, "bad_request");
-    let whole = api.with(&api.admin, "POST", &format!("/projects/p1/l0/boxes/{source}:fork"), "").await.expect(201);
+    api.post(&format!("/projects/p1/l0/boxes/{source}:fork"), json!({ "upto": 5 }))
+        .await
+        .expect_error(400, "bad_request");
+    let whole =
+        api.with(&api.admin, "POST", &format!("/projects/p1/l0/boxes/{source}:fork"), "").await.expect(201);
     assert_eq!(whole["len"], 4);
     let hydrated = api.kernel.box_cards(&"p1".parse().unwrap(), fork.parse().unwrap()).await.unwrap();
     assert_eq!(hydrated.cards.len(), 3);
@@ -142,7 +152,12 @@ async fn the_last_cards_of_a_box_are_hydrated(api: Api) {
     let box_id = api.make_box("p1", &ids).await;
     let read = async |query: &str| {
         let cards = api.get(&format!("/projects/p1/boxes/{box_id}/cards{query}")).await.expect(200);
-        cards.as_array().unwrap().iter().map(|card| card["card_id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        cards
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|card| card["card_id"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
     };
     assert_eq!(read("").await, ids);
     assert_eq!(read("?limit=2").await, ids[4..]);
@@ -191,7 +206,8 @@ async fn unknown_boxes_are_not_found_and_never_made(api: Api) {
         assert!(status.is_client_error(), "{verb}: {status}");
     }
     let box_id = api.make_box("p1", std::slice::from_ref(&card)).await;
-    let same = api.post("/projects/p1/l0/boxes", json!({ "box_id": box_id, "card_ids": [card] })).await.expect(200);
+    let same =
+        api.post("/projects/p1/l0/boxes", json!({ "box_id": box_id, "card_ids": [card] })).await.expect(200);
     assert_eq!(same["idempotent"], true);
     let other = json!({ "box_id": box_id, "card_ids": [] });
     api.post("/projects/p1/l0/boxes", other).await.expect_error(409, "conflict");

@@ -43,9 +43,7 @@ async fn a_card_comes_back_as_it_was_written(api: Api) {
 
 /// CB-07, X-08, W-01
 async fn the_same_id_holds_one_fact(api: Api) {
-    let put = |text: &str, created_at: &str| {
-        json!({ "card_id": NOBODY, "content": text, "metadata": { "type": "x", "created_at": created_at } })
-    };
+    let put = |text: &str, created_at: &str| json!({ "card_id": NOBODY, "content": text, "metadata": { "type": "x", "created_at": created_at } });
     let first = api.post("/projects/p1/l0/cards", put("x", "1")).await.expect(201);
     assert!(first.get("idempotent").is_none());
     let again = api.post("/projects/p1/l0/cards", put("x", "2")).await.expect(200);
@@ -131,7 +129,8 @@ async fn a_deleted_card_is_gone_from_reads_but_not_from_boxes(api: Api) {
     api.delete(&format!("/projects/p1/l0/cards/{}", ids[1])).await.expect_error(404, "not_found");
     assert_eq!(api.shown("p1", &box_id).await, ids);
     let cards = api.get(&format!("/projects/p1/boxes/{box_id}/cards")).await.expect(200);
-    let read: Vec<_> = cards.as_array().unwrap().iter().map(|card| card["card_id"].as_str().unwrap()).collect();
+    let read: Vec<_> =
+        cards.as_array().unwrap().iter().map(|card| card["card_id"].as_str().unwrap()).collect();
     assert_eq!(read, [&ids[0], &ids[2]]);
     let hydrated = api.kernel.box_cards(&"p1".parse().unwrap(), box_id.parse().unwrap()).await.unwrap();
     assert_eq!(hydrated.cards.len(), 2);
@@ -165,7 +164,8 @@ async fn a_batch_keeps_the_order_and_names_what_is_missing(api: Api) {
     let ids = api.cards("p1", 3).await;
     let asked = json!({ "card_ids": [ids[2], NOBODY, ids[0], ids[2], NOBODY, ids[1]] });
     let batch = api.post("/projects/p1/cards/batch", asked).await.expect(200);
-    let read: Vec<_> = batch["cards"].as_array().unwrap().iter().map(|card| card["card_id"].as_str().unwrap()).collect();
+    let read: Vec<_> =
+        batch["cards"].as_array().unwrap().iter().map(|card| card["card_id"].as_str().unwrap()).collect();
     assert_eq!(read, [&ids[2], &ids[0], &ids[1]]);
     assert_eq!(batch["missing_ids"], json!([NOBODY]));
     let empty = api.post("/projects/p1/cards/batch", json!({ "card_ids": [] })).await.expect(200);
@@ -175,7 +175,9 @@ async fn a_batch_keeps_the_order_and_names_what_is_missing(api: Api) {
     let mut repeated = many(100);
     repeated.extend(many(50));
     api.post("/projects/p1/cards/batch", json!({ "card_ids": repeated })).await.expect(200);
-    api.post("/projects/p1/cards/batch", json!({ "card_ids": many(101) })).await.expect_error(400, "bad_request");
+    api.post("/projects/p1/cards/batch", json!({ "card_ids": many(101) }))
+        .await
+        .expect_error(400, "bad_request");
 }
 
 /// CB-20

@@ -15,7 +15,13 @@ on_both! {
 }
 
 /// Reads a stream until `enough` events came, or until it ends.
-async fn read(api: &Api, token: &str, query: &str, last_id: Option<u64>, enough: usize) -> Vec<(u64, String, Value)> {
+async fn read(
+    api: &Api,
+    token: &str,
+    query: &str,
+    last_id: Option<u64>,
+    enough: usize,
+) -> Vec<(u64, String, Value)> {
     let mut request = Request::get(format!("/projects/p1/events{query}"))
         .header("host", "localhost")
         .header("authorization", format!("Bearer {token}"));
@@ -31,7 +37,9 @@ async fn read(api: &Api, token: &str, query: &str, last_id: Option<u64>, enough:
         let Some(chunk) = body.next().await else { break };
         text.push_str(std::str::from_utf8(&chunk.unwrap()).unwrap());
         while let Some((block, rest)) = text.split_once("\n\n") {
-            let field = |name: &str| block.lines().find_map(|line| line.strip_prefix(name)).map(|v| v.trim().to_owned());
+            let field = |name: &str| {
+                block.lines().find_map(|line| line.strip_prefix(name)).map(|v| v.trim().to_owned())
+            };
             if let Some(data) = field("data:") {
                 let id = field("id:").unwrap().parse().unwrap();
                 events.push((id, field("event:").unwrap(), serde_json::from_str(&data).unwrap()));
@@ -45,7 +53,9 @@ async fn read(api: &Api, token: &str, query: &str, last_id: Option<u64>, enough:
 async fn the_log_tells_what_happened_in_order(api: Api) {
     let card = api.card("p1", "x").await;
     let box_id = api.make_box("p1", &[]).await;
-    api.post(&format!("/projects/p1/l0/boxes/{box_id}/cards"), json!({ "card_ids": [card] })).await.expect(200);
+    api.post(&format!("/projects/p1/l0/boxes/{box_id}/cards"), json!({ "card_ids": [card] }))
+        .await
+        .expect(200);
     api.delete(&format!("/projects/p1/l0/cards/{card}")).await.expect(204);
     api.card("p2", "elsewhere").await;
     let events = read(&api, &api.admin, "?after=0", None, 5).await;

@@ -87,10 +87,14 @@ async fn a_weaker_scope_is_refused(api: Api) {
             let Some(needed) = endpoint.access.scope() else { continue };
             let token = api.token(json!({ "scopes": [scope.as_str()] })).await;
             if scope < needed {
-                let reply = api.with(&token, endpoint.method, &path(endpoint, "p1", NOBODY), &body(endpoint.op, NOBODY)).await;
+                let reply = api
+                    .with(&token, endpoint.method, &path(endpoint, "p1", NOBODY), &body(endpoint.op, NOBODY))
+                    .await;
                 reply.expect_error(403, "forbidden");
             } else if !matches!(endpoint.op, Op::ReadEvents | Op::DeleteProject) {
-                let reply = api.with(&token, endpoint.method, &path(endpoint, "p1", NOBODY), &body(endpoint.op, NOBODY)).await;
+                let reply = api
+                    .with(&token, endpoint.method, &path(endpoint, "p1", NOBODY), &body(endpoint.op, NOBODY))
+                    .await;
                 assert!(!matches!(reply.status.as_u16(), 401 | 403), "{:?} with {scope:?}", endpoint.op);
             }
         }
@@ -137,13 +141,15 @@ async fn ids_of_another_project_are_not_found(api: Api) {
     let card = api.card("p1", "secret").await;
     let box_id = api.make_box("p1", std::slice::from_ref(&card)).await;
     for endpoint in ENDPOINTS {
-        let id = if endpoint.path.contains("{box_id}") || endpoint.op == Op::ReadBoxes { &box_id } else { &card };
+        let id =
+            if endpoint.path.contains("{box_id}") || endpoint.op == Op::ReadBoxes { &box_id } else { &card };
         let asks_for_id = endpoint.path.contains("{box_id}") || endpoint.path.contains("{card_id}");
         let takes_id = matches!(endpoint.op, Op::CreateBox | Op::ReadBoxes | Op::ReadCards);
         if !asks_for_id && !takes_id {
             continue;
         }
-        let reply = api.with(&api.admin, endpoint.method, &path(endpoint, "p2", id), &body(endpoint.op, id)).await;
+        let reply =
+            api.with(&api.admin, endpoint.method, &path(endpoint, "p2", id), &body(endpoint.op, id)).await;
         match endpoint.op {
             Op::ReadBoxes => assert_eq!(reply.expect(200)["missing_box_ids"], json!([id])),
             Op::ReadCards => assert_eq!(reply.expect(200)["missing_ids"], json!([id])),
@@ -160,8 +166,9 @@ async fn an_unknown_or_deleted_project_is_not_found(api: Api) {
     api.delete("/projects/p2").await.expect(204);
     for endpoint in ENDPOINTS.iter().filter(|endpoint| endpoint.path.contains("{project_id}")) {
         for project in ["nowhere", "p2"] {
-            let reply =
-                api.with(&api.admin, endpoint.method, &path(endpoint, project, &card), &body(endpoint.op, &card)).await;
+            let reply = api
+                .with(&api.admin, endpoint.method, &path(endpoint, project, &card), &body(endpoint.op, &card))
+                .await;
             reply.expect_error(404, "not_found");
         }
     }

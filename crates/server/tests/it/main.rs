@@ -11,3 +11,4 @@ mod isolation;
 mod projects;
 mod support;
 mod system;
+mod tls;

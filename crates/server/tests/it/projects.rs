@@ -11,14 +11,19 @@ on_both! {
 
 async fn a_project_is_made_changed_and_deleted(api: Api) {
     let made = api
-        .post("/projects", json!({ "project_id": "new", "title": "一", "settings": { "acl": { "inherit": "audit" } } }))
+        .post(
+            "/projects",
+            json!({ "project_id": "new", "title": "一", "settings": { "acl": { "inherit": "audit" } } }),
+        )
         .await
         .expect(201);
     assert_eq!(made["settings"]["acl"]["inherit"], "audit");
     assert_eq!(api.get("/projects/new").await.expect(200), made);
     assert_eq!(api.get("/projects/p1").await.expect(200)["settings"]["acl"]["inherit"], "enforce");
     api.post("/projects", json!({ "project_id": "new" })).await.expect_error(409, "conflict");
-    let patch = async |body: serde_json::Value| api.with(&api.admin, "PATCH", "/projects/new", &body.to_string()).await;
+    let patch = async |body: serde_json::Value| {
+        api.with(&api.admin, "PATCH", "/projects/new", &body.to_string()).await
+    };
     let changed = patch(json!({ "settings": { "acl": { "inherit": "enforce" } } })).await.expect(200);
     assert_eq!((&changed["title"], &changed["revision"]), (&json!("一"), &json!(2)));
     let untitled = patch(json!({ "title": null })).await.expect(200);
@@ -65,7 +70,8 @@ async fn changes_are_audited_and_sealed(api: Api) {
     api.delete(&format!("/projects/p1/l0/cards/{card}")).await.expect(204);
     api.kernel.seal_audit().await.unwrap();
     let rows = api.get("/projects/p1/audit").await.expect(200);
-    let actions: Vec<_> = rows["items"].as_array().unwrap().iter().map(|row| row["action"].as_str().unwrap()).collect();
+    let actions: Vec<_> =
+        rows["items"].as_array().unwrap().iter().map(|row| row["action"].as_str().unwrap()).collect();
     assert_eq!(actions, ["card.delete", "box.rewrite", "project.create"], "newest first");
     let report = api.post("/admin/verify", json!({})).await.expect(200);
     assert_eq!(report["ok"], true);

@@ -98,7 +98,9 @@ impl Api {
     ) -> Self {
         let files = tempfile::tempdir().unwrap();
         let (store, database): (Arc<dyn Store>, _) = match backend {
-            Backend::Sqlite => (Arc::new(SqliteStore::open(&files.path().join("cardwire.db")).unwrap()), None),
+            Backend::Sqlite => {
+                (Arc::new(SqliteStore::open(&files.path().join("cardwire.db")).unwrap()), None)
+            }
             Backend::Postgres => {
                 let database = ScratchDatabase::create().await;
                 let store = PostgresStore::open(PostgresConfig::new(database.url())).await.unwrap();
@@ -179,7 +181,8 @@ impl Api {
 
     /// Makes a box of cards and gives its id.
     pub(crate) async fn make_box(&self, project: &str, ids: &[String]) -> String {
-        let made = self.post(&format!("/projects/{project}/l0/boxes"), json!({ "card_ids": ids })).await.expect(201);
+        let made =
+            self.post(&format!("/projects/{project}/l0/boxes"), json!({ "card_ids": ids })).await.expect(201);
         made["box_id"].as_str().unwrap().to_owned()
     }
 

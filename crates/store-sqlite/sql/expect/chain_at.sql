@@ -1,0 +1,3 @@
+SELECT 1
+WHERE (SELECT coalesce(max(position), 0) FROM audit WHERE project_id = ?1) = ?2
+  AND (?2 = 0 OR EXISTS (SELECT 1 FROM audit WHERE project_id = ?1 AND position = ?2 AND hash = ?3))
