@@ -15,7 +15,7 @@ pub struct Keys {
     pub cards: Vec<CardId>,
     /// Box heads.
     pub boxes: Vec<BoxId>,
-    /// Which of these cards are direct entries of the box's current generation.
+    /// Which of these cards are direct entries of the box's current generation. The box's head is loaded too.
     pub members: Option<(BoxId, Vec<CardId>)>,
     /// A token of the realm.
     pub token: Option<TokenId>,

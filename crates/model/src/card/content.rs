@@ -129,11 +129,7 @@ fn tool_result(value: Value) -> Result<Content, Invalid> {
 }
 
 fn result_fields(value: Value) -> Result<Content, Invalid> {
-    let fields = match value {
-        Value::Object(mut members) => members.remove("fields").unwrap_or(Value::Null),
-        other => other,
-    };
-    let Value::Array(fields) = fields else {
+    let Value::Array(fields) = unwrap_member(value, "fields") else {
         return Err(Invalid::field("content/fields", "must be a list"));
     };
     let read = |(index, field): (usize, &Value)| {
@@ -150,14 +146,16 @@ fn result_fields(value: Value) -> Result<Content, Invalid> {
 }
 
 fn tools(value: Value) -> Result<Content, Invalid> {
-    let tools = match value {
-        Value::Object(mut members) => members.remove("tools").unwrap_or(Value::Null),
-        other => other,
+    let Value::Array(tools) = unwrap_member(value, "tools") else {
+        return Err(Invalid::field("content/tools", "must be a list"));
     };
-    match tools {
-        Value::Array(tools) => Ok(Content::Tools(tools)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
-            Err(Invalid::field("content/tools", "must be a list"))
-        }
+    Ok(Content::Tools(tools))
+}
+
+/// Both `{"name": [...]}` and the bare list are accepted.
+fn unwrap_member(mut value: Value, name: &str) -> Value {
+    match value.as_object_mut() {
+        Some(members) => members.remove(name).unwrap_or(Value::Null),
+        None => value,
     }
 }

@@ -28,7 +28,7 @@ pub fn decide(
     moment: &Moment,
 ) -> Result<Decision<Token>, Rejection> {
     if let Realm::Project(project) = &command.realm
-        && !snapshot.project.as_ref().is_some_and(|row| row.deleted_at.is_none())
+        && snapshot.project.as_ref().is_none_or(|row| row.deleted_at.is_some())
     {
         return Err(Rejection::no_project(project));
     }

@@ -11,7 +11,7 @@ pub fn decide(
     id: TokenId,
     moment: &Moment,
 ) -> Result<Decision<()>, Rejection> {
-    if !snapshot.token.as_ref().is_some_and(|token| token.revoked_at.is_none()) {
+    if snapshot.token.as_ref().is_none_or(|token| token.revoked_at.is_some()) {
         return Err(Rejection::not_found("token", id));
     }
     let mut commit = Commit::new(realm.clone());

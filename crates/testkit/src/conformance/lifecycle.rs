@@ -1,0 +1,69 @@
+//! What a store says of itself, and its end.
+
+use super::case::Case;
+use crate::fixtures::{at, audit, event};
+use cardwire_model::{Generation, Hash256, Keys, Realm};
+use cardwire_store::{CommitError, EventFilter, Store, StoreError};
+use std::{fmt::Debug, sync::Arc};
+
+/// API-14: health says what the store is and what it has not come round to.
+pub async fn health_names_the_backend_and_counts_the_backlog(store: Arc<dyn Store>) {
+    let mut case = Case::new(store).await;
+    let idle = case.store.health().await.unwrap();
+    assert!(["reference", "sqlite", "postgres"].contains(&idle.backend), "{idle:?}");
+    assert!(!idle.version.is_empty());
+    // The reference store has no schema.
+    assert!(idle.backend == "reference" || idle.schema > 0, "{idle:?}");
+    assert_eq!((idle.unnumbered_events, idle.unsealed_audit), (0, 0));
+
+    let mut commit = case.commit([]);
+    commit.events.push(event(case.ids.event(), "x", None));
+    commit.audit.extend([audit("a"), audit("b")]);
+    case.apply(commit).await;
+    let busy = case.store.health().await.unwrap();
+    assert_eq!(busy.unsealed_audit, 2);
+    // Numbered while committing, or waiting to be numbered, but never both or neither.
+    let position = case.store.last_position(&case.project).await.unwrap();
+    assert_eq!(busy.unnumbered_events + position, 1);
+    crate::differential::settle(case.store.as_ref()).await;
+    assert_eq!(case.store.last_position(&case.project).await.unwrap(), 1);
+    assert_eq!(case.store.number_events().await.unwrap(), 0);
+}
+
+fn unavailable<T: Debug>(call: &str, answer: Result<T, StoreError>) {
+    assert!(matches!(answer, Err(StoreError::Unavailable(_))), "{call} after close: {answer:?}");
+}
+
+/// CB-18: a store that was closed says so, to every call, and can be closed again.
+pub async fn after_close_every_call_answers_unavailable(store: Arc<dyn Store>) {
+    let mut case = Case::new(store).await;
+    let card = case.put(&["x"]).await[0];
+    let box_id = case.create_box(&[card]).await;
+    let token = case.ids.token();
+    let (store, project, realm) = (case.store.as_ref(), &case.project, &case.realm);
+    store.close().await;
+
+    let outcome = store.commit(case.commit([])).await;
+    assert!(matches!(outcome, Err(CommitError::Store(StoreError::Unavailable(_)))), "{outcome:?}");
+    unavailable("load", store.load(realm, &Keys { project: true, ..Keys::default() }).await);
+    unavailable("number_events", store.number_events().await);
+    unavailable("unsealed_audit", store.unsealed_audit(9).await);
+    unavailable("forget_answers", store.forget_answers(at(0)).await);
+    unavailable("box_head", store.box_head(project, box_id).await);
+    unavailable("box_entries", store.box_entries(project, box_id, Generation::FIRST, 0).await);
+    unavailable("box_cards", store.box_cards(project, box_id, Generation::FIRST, 0).await);
+    unavailable("cards", store.cards(project, &[card]).await);
+    unavailable("scan_cards", store.scan_cards(project, None, 9).await);
+    unavailable("scan_boxes", store.scan_boxes(project, None, 9).await);
+    unavailable("project", store.project(project).await);
+    unavailable("projects", store.projects(None, 9).await);
+    unavailable("token_by_hash", store.token_by_hash(Hash256::ZERO).await);
+    unavailable("token_by_id", store.token_by_id(token).await);
+    unavailable("tokens", store.tokens(None, None, 9).await);
+    unavailable("events", store.events(project, 0, &EventFilter::default(), 9).await);
+    unavailable("last_position", store.last_position(project).await);
+    unavailable("audit", store.audit(&Realm::System, None, 9).await);
+    unavailable("audit_chain", store.audit_chain(realm, 0, 9).await);
+    unavailable("health", store.health().await);
+    store.close().await;
+}

@@ -1,0 +1,243 @@
+//! Random commits of every kind, sound or spoiled, the same for the same seed.
+//!
+//! The generator keeps a [`State`] as its oracle: it knows what is there, makes a commit that would be applied, and
+//! spoils about a third of them in one of the ways listed in [`Spoiler`]. Must not know a store.
+//! Invariant: a sound commit is applied and a spoiled one refused; otherwise the generator itself panics.
+
+mod coverage;
+mod sound;
+mod spoil;
+mod values;
+
+pub use coverage::Coverage;
+pub use spoil::Spoiler;
+
+use crate::{
+    fixtures::{SeededIds, project_id},
+    reference::{Refusal, State},
+    rng::Rng,
+};
+use cardwire_model::{
+    AnswerKey, BoxHead, BoxId, CardId, Commit, Conflict, Keys, ProjectId, Realm, Timestamp, Token, TokenId,
+    Write,
+};
+use std::collections::BTreeMap;
+
+/// How many of a hundred commits are spoiled, and how many of those twice.
+const SPOILED: usize = 31;
+const SPOILED_TWICE: usize = 12;
+/// How many projects there are in the end.
+const PROJECTS: usize = 5;
+
+/// Makes commits, one after the other; each is made for the rows that the ones before it left.
+#[derive(Debug)]
+pub struct Generator {
+    rng: Rng,
+    ids: SeededIds,
+    now: i64,
+    model: State,
+    projects: Vec<ProjectId>,
+    known: BTreeMap<Realm, Known>,
+    coverage: Coverage,
+}
+
+/// What was ever written in a realm, oldest first.
+#[derive(Debug, Default)]
+struct Known {
+    cards: Vec<CardId>,
+    boxes: Vec<BoxId>,
+    tokens: Vec<TokenId>,
+    answers: Vec<AnswerKey>,
+}
+
+/// A commit, and what the model says to it.
+#[derive(Debug, Clone)]
+pub struct Step {
+    /// To be given to the stores.
+    pub commit: Commit,
+    /// Why it must be refused; none when it must be applied.
+    pub refusals: Vec<Refusal>,
+}
+
+impl Step {
+    /// The conflicts a store may answer with. Several different ones when several parts do not hold: which of
+    /// them a store finds first is its own affair.
+    pub fn conflicts(&self) -> Vec<Conflict> {
+        self.refusals.iter().map(|refusal| refusal.conflict).collect()
+    }
+}
+
+impl Generator {
+    /// The same seed gives the same commits.
+    pub fn new(seed: u64) -> Self {
+        Self {
+            rng: Rng::new(seed),
+            ids: SeededIds::new(seed ^ 0x001d_51d5_1d51_d51d),
+            now: 1_767_268_800_000_000,
+            model: State::default(),
+            projects: vec![],
+            known: BTreeMap::new(),
+            coverage: Coverage::default(),
+        }
+    }
+
+    /// The next commit, applied to the model when it holds.
+    pub fn step(&mut self) -> Step {
+        self.now += self.rng.between(1, 2_000_000) as i64;
+        let mut commit = self.sound();
+        let spoilers = self.spoil(&mut commit);
+        self.tell(&mut commit);
+        let refusals = self.model.apply(&commit).err().unwrap_or_default();
+        assert_eq!(
+            spoilers.is_empty(),
+            refusals.is_empty(),
+            "the generator misjudged {commit:#?} spoiled by {spoilers:?}: {refusals:?}"
+        );
+        self.coverage.count(&commit, &refusals, &spoilers);
+        if refusals.is_empty() {
+            self.learn(&commit);
+        }
+        Step { commit, refusals }
+    }
+
+    /// What was tried so far.
+    pub fn coverage(&self) -> &Coverage {
+        &self.coverage
+    }
+
+    /// Lets the model forget old answers, as the stores do, and says before which moment and how many.
+    pub fn forget_answers(&mut self) -> (Timestamp, u64) {
+        let before = Timestamp::from_micros(self.now - 200 * 1_000_000);
+        let count = self.model.forget_answers(before);
+        for (realm, known) in &mut self.known {
+            known.answers.retain(|key| self.model.answer(realm, key).is_some());
+        }
+        (before, count)
+    }
+
+    /// Keys of a random realm for a random load, some of which exist. The box of `members` is always asked for
+    /// itself too: the contract does not say whether naming it there alone loads its head.
+    pub fn keys(&mut self) -> (Realm, Keys) {
+        let realm = self.any_realm();
+        let (mut cards, mut boxes) = (vec![self.ids.card()], vec![self.ids.card_box()]);
+        // Ids of other realms too: they must read as absent.
+        for source in [realm.clone(), realm.clone(), self.any_known_realm()] {
+            cards.extend(self.some_card(&source));
+            boxes.extend(self.some_box(&source));
+        }
+        let members = self.rng.pick(&boxes).map(|box_id| (*box_id, cards.clone()));
+        let token = self.any_token().map(|(_, id)| id);
+        let answer = self.some_answer(&realm);
+        let project = self.rng.chance(50);
+        (realm, Keys { project, cards, boxes, members, token, answer })
+    }
+
+    /// Every remembered answer there ever was and still is.
+    pub fn answers(&self) -> Vec<(Realm, AnswerKey)> {
+        let of_realm = |(realm, known): (&Realm, &Known)| {
+            known.answers.iter().map(|key| (realm.clone(), key.clone())).collect::<Vec<_>>()
+        };
+        self.known.iter().flat_map(of_realm).collect()
+    }
+
+    /// A project, once there is one.
+    pub fn any_project(&mut self) -> Option<ProjectId> {
+        self.rng.pick(&self.projects).cloned()
+    }
+
+    /// A box of a project, once there is one.
+    pub fn any_box(&mut self, project: &ProjectId) -> Option<BoxHead> {
+        let realm = project.clone().into();
+        let id = self.some_box(&realm)?;
+        self.model.card_box(&realm, id).cloned()
+    }
+
+    /// A random number below `bound`, for whoever drives the generator.
+    pub fn below(&mut self, bound: usize) -> usize {
+        self.rng.below(bound)
+    }
+
+    fn learn(&mut self, commit: &Commit) {
+        let known = self.known.entry(commit.realm.clone()).or_default();
+        for write in &commit.writes {
+            match write {
+                Write::PutCard(card) => known.cards.push(card.id),
+                Write::CreateBox(new) => known.boxes.push(new.head.box_id),
+                Write::CreateToken(token) => known.tokens.push(token.id),
+                Write::RememberAnswer(answer) => known.answers.push(answer.key.clone()),
+                Write::CreateProject(project) => self.projects.push(project.id.clone()),
+                Write::DeleteCard { .. }
+                | Write::AppendCards { .. }
+                | Write::RewriteBox(_)
+                | Write::SealBox { .. }
+                | Write::UpdateProject(_)
+                | Write::RevokeToken { .. }
+                | Write::SealAudit { .. } => {}
+            }
+        }
+    }
+
+    const fn moment(&self) -> Timestamp {
+        Timestamp::from_micros(self.now)
+    }
+
+    /// Mostly a project, now and then the system itself.
+    fn any_realm(&mut self) -> Realm {
+        match self.rng.pick(&self.projects) {
+            Some(project) if self.rng.chance(92) => project.clone().into(),
+            Some(_) | None => Realm::System,
+        }
+    }
+
+    fn any_known_realm(&mut self) -> Realm {
+        let realms: Vec<_> = self.known.keys().cloned().collect();
+        self.rng.pick(&realms).cloned().unwrap_or(Realm::System)
+    }
+
+    /// A realm that no project has.
+    fn ghost(&mut self) -> ProjectId {
+        project_id(&format!("ghost-{}", self.rng.below(1_000)))
+    }
+
+    fn some_card(&mut self, realm: &Realm) -> Option<CardId> {
+        self.known.get(realm).and_then(|known| self.rng.pick_recent(&known.cards)).copied()
+    }
+
+    fn some_box(&mut self, realm: &Realm) -> Option<BoxId> {
+        self.known.get(realm).and_then(|known| self.rng.pick_recent(&known.boxes)).copied()
+    }
+
+    fn some_answer(&mut self, realm: &Realm) -> Option<AnswerKey> {
+        self.known.get(realm).and_then(|known| self.rng.pick_recent(&known.answers)).cloned()
+    }
+
+    /// A token of any realm, and whose it is.
+    fn any_token(&mut self) -> Option<(Realm, TokenId)> {
+        let realm = self.any_known_realm();
+        let id = self.known.get(&realm).and_then(|known| self.rng.pick_recent(&known.tokens)).copied();
+        id.map(|id| (realm, id))
+    }
+
+    /// The first of some random cards that fits.
+    fn find_card(&mut self, realm: &Realm, fits: impl Fn(&State, CardId) -> bool) -> Option<CardId> {
+        let candidates: Vec<_> = (0..TRIES).filter_map(|_| self.some_card(realm)).collect();
+        candidates.into_iter().find(|id| fits(&self.model, *id))
+    }
+
+    /// The first of some random boxes that fits.
+    fn find_box(&mut self, realm: &Realm, fits: impl Fn(&BoxHead) -> bool) -> Option<BoxHead> {
+        let candidates: Vec<_> = (0..TRIES).filter_map(|_| self.some_box(realm)).collect();
+        let mut heads = candidates.into_iter().filter_map(|id| self.model.card_box(realm, id));
+        heads.find(|head| fits(head)).cloned()
+    }
+
+    /// The first of some random tokens that fits.
+    fn find_token(&mut self, fits: impl Fn(&Token) -> bool) -> Option<Token> {
+        let candidates: Vec<_> = (0..TRIES).filter_map(|_| self.any_token()).collect();
+        let mut tokens = candidates.into_iter().filter_map(|(_, id)| self.model.token(id));
+        tokens.find(|token| fits(token)).cloned()
+    }
+}
+
+/// How many random rows are looked at for one of a kind.
+const TRIES: usize = 20;

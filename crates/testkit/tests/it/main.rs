@@ -1,0 +1,4 @@
+//! The reference store under the suite that it is the model of, and the promises of the generator.
+
+mod conformance;
+mod differential;
