@@ -25,6 +25,8 @@ use std::{
 
 /// Longest time a request may take; the event stream has no end.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
+/// Verification reads everything there is.
+const VERIFY_TIMEOUT: Duration = Duration::from_secs(3600);
 
 /// Makes the router of a kernel.
 pub fn router(kernel: Arc<Kernel>, config: ServerConfig) -> Router {
@@ -127,7 +129,8 @@ async fn guarded(
         let request = gate::admit(state, endpoint, params, parts, body).await?;
         dispatch(endpoint.op, request).await
     });
-    let outcome = tokio::time::timeout(REQUEST_TIMEOUT, futures_util::FutureExt::catch_unwind(work)).await;
+    let limit = if endpoint.op == Op::Verify { VERIFY_TIMEOUT } else { REQUEST_TIMEOUT };
+    let outcome = tokio::time::timeout(limit, futures_util::FutureExt::catch_unwind(work)).await;
     let answer = match outcome {
         Ok(Ok(answer)) => answer,
         Ok(Err(_)) => {

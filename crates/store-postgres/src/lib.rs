@@ -1,1 +1,27 @@
-//! stub
+//! The many-machine backend: PostgreSQL.
+//!
+//! A commit is one statement, hence one round trip; independent commits of one project that meet at the store share
+//! a transaction. Reads open their transaction, name their tenant, select and end in one round trip. This crate
+//! decides nothing: it is row codecs, one SQL function per write and a few selects.
+//! Invariant: every statement on a tenant's rows runs as the app role, in a transaction that names the tenant, and
+//! the server's row-level security lets nothing else through (SEC-04). [`PostgresStore::open`] proves that or fails.
+
+mod catalog;
+mod commit;
+mod config;
+mod error;
+mod load;
+mod migrate;
+mod number;
+mod pool;
+mod roles;
+mod rows;
+mod selftest;
+mod sequencer;
+mod sql;
+mod store;
+mod tenant;
+mod tls;
+
+pub use config::PostgresConfig;
+pub use store::PostgresStore;

@@ -1,0 +1,3 @@
+SELECT box_id, generation, len, entries, depth, sealed, handover_hash, created_at
+FROM card_boxes
+WHERE project_id = $1 AND box_id = ANY ($2)

@@ -1,0 +1,2 @@
+DELETE FROM answers
+WHERE created_at < $1

@@ -1,0 +1,3 @@
+SELECT last_position
+FROM event_heads
+WHERE project_id = $1

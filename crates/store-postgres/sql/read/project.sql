@@ -1,0 +1,3 @@
+SELECT project_id, title, settings, revision, deletions, created_at, updated_at, deleted_at
+FROM resource_projects
+WHERE project_id = $1

@@ -1,0 +1,3 @@
+SELECT DISTINCT project_id
+FROM audit
+WHERE position IS NULL

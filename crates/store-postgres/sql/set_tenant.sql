@@ -1,0 +1,1 @@
+SELECT set_config('cardwire.project', $1, true)

@@ -1,0 +1,21 @@
+-- Gives the next positions of each project's log to committed events that have none, in the order of seq.
+-- Runs under the sequencer's lock, as a statement of its own after the lock was taken: see src/sequencer.rs.
+WITH fresh AS (
+    SELECT project_id, seq, row_number() OVER (PARTITION BY project_id ORDER BY seq) AS place
+    FROM (SELECT project_id, seq FROM events WHERE position IS NULL ORDER BY seq LIMIT $1) AS unnumbered
+),
+counts AS (
+    SELECT project_id, count(*) AS added FROM fresh GROUP BY project_id
+),
+heads AS (
+    INSERT INTO event_heads AS h (project_id, last_position)
+    SELECT project_id, added FROM counts
+    ON CONFLICT (project_id) DO UPDATE SET last_position = h.last_position + excluded.last_position
+    RETURNING project_id, last_position
+)
+UPDATE events e
+SET position = heads.last_position - counts.added + fresh.place
+FROM fresh
+JOIN counts ON counts.project_id = fresh.project_id
+JOIN heads ON heads.project_id = fresh.project_id
+WHERE e.project_id = fresh.project_id AND e.seq = fresh.seq

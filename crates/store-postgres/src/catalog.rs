@@ -1,0 +1,193 @@
+//! Reads for people and programs: one statement each, as the tenant they are for. What is not of one tenant (the
+//! list of projects, looking up a token) is read as the system.
+
+use crate::{
+    PostgresStore,
+    number::{to_bigint, to_limit},
+    rows::{self, CardReader, ENTRY_COLUMNS, Read, get, number},
+    sql,
+    tenant::{across, read},
+};
+use async_trait::async_trait;
+use cardwire_model::{
+    AuditRow, BoxHead, BoxId, Card, CardId, Entry, Event, Generation, Hash256, Item, Project, ProjectId,
+    Realm, Token, TokenId,
+};
+use cardwire_store::{BoxAt, Catalog, EventFilter, Health, HydratedEntry};
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+#[async_trait]
+impl Catalog for PostgresStore {
+    async fn box_head(&self, project: &ProjectId, box_id: BoxId) -> Read<Option<BoxAt>> {
+        let project = project.as_str();
+        let rows = read(&self.app, project, sql::BOX_HEAD, &[&project, &box_id.uuid()]).await?;
+        rows::first(&rows, |row| {
+            Ok(BoxAt { head: rows::box_head(row)?, deletions: number(row, 8, "a count of deletions")? })
+        })
+    }
+
+    async fn box_entries(
+        &self,
+        project: &ProjectId,
+        box_id: BoxId,
+        generation: Generation,
+        from: u32,
+    ) -> Read<Vec<Entry>> {
+        let rows = self.entries(sql::BOX_ENTRIES, project, box_id, generation, from).await?;
+        rows::all(&rows, rows::entry)
+    }
+
+    async fn box_cards(
+        &self,
+        project: &ProjectId,
+        box_id: BoxId,
+        generation: Generation,
+        from: u32,
+    ) -> Read<Vec<HydratedEntry>> {
+        let rows = self.entries(sql::BOX_CARDS, project, box_id, generation, from).await?;
+        let mut cards = CardReader::default();
+        rows::all(&rows, |row| hydrated(&mut cards, row))
+    }
+
+    async fn cards(&self, project: &ProjectId, ids: &[CardId]) -> Read<Vec<Card>> {
+        let project = project.as_str();
+        let ids: Vec<Uuid> = ids.iter().map(|id| id.uuid()).collect();
+        let rows = read(&self.app, project, sql::CARDS, &[&project, &ids]).await?;
+        let mut cards = CardReader::default();
+        rows::all(&rows, |row| cards.card(row, 0))
+    }
+
+    async fn scan_cards(&self, project: &ProjectId, after: Option<CardId>, limit: usize) -> Read<Vec<Card>> {
+        let project = project.as_str();
+        let Some(from) = next_id(after.map(CardId::uuid)) else { return Ok(vec![]) };
+        let rows = read(&self.app, project, sql::SCAN_CARDS, &[&project, &from, &to_limit(limit)]).await?;
+        let mut cards = CardReader::default();
+        rows::all(&rows, |row| cards.card(row, 0))
+    }
+
+    async fn scan_boxes(
+        &self,
+        project: &ProjectId,
+        after: Option<BoxId>,
+        limit: usize,
+    ) -> Read<Vec<BoxHead>> {
+        let project = project.as_str();
+        let Some(from) = next_id(after.map(BoxId::uuid)) else { return Ok(vec![]) };
+        let rows = read(&self.app, project, sql::SCAN_BOXES, &[&project, &from, &to_limit(limit)]).await?;
+        rows::all(&rows, rows::box_head)
+    }
+
+    async fn project(&self, project: &ProjectId) -> Read<Option<Project>> {
+        let project = project.as_str();
+        let rows = read(&self.app, project, sql::PROJECT, &[&project]).await?;
+        rows::first(&rows, rows::project)
+    }
+
+    async fn projects(&self, after: Option<&ProjectId>, limit: usize) -> Read<Vec<Project>> {
+        // Every name sorts after the empty one.
+        let after = after.map_or("", ProjectId::as_str);
+        let rows = across(&self.system, sql::PROJECTS, &[&after, &to_limit(limit)]).await?;
+        rows::all(&rows, rows::project)
+    }
+
+    async fn token_by_hash(&self, hash: Hash256) -> Read<Option<Token>> {
+        let rows = across(&self.system, sql::TOKEN_BY_HASH, &[&hash.as_bytes().as_slice()]).await?;
+        rows::first(&rows, rows::token)
+    }
+
+    async fn token_by_id(&self, id: TokenId) -> Read<Option<Token>> {
+        let rows = across(&self.system, sql::TOKEN_BY_ID, &[&id.uuid()]).await?;
+        rows::first(&rows, rows::token)
+    }
+
+    async fn tokens(&self, realm: Option<&Realm>, after: Option<TokenId>, limit: usize) -> Read<Vec<Token>> {
+        let Some(from) = next_id(after.map(TokenId::uuid)) else { return Ok(vec![]) };
+        let (key, limit) = (realm.map(Realm::key), to_limit(limit));
+        let rows = match key {
+            Some(tenant) => read(&self.app, tenant, sql::TOKENS, &[&key, &from, &limit]).await?,
+            None => across(&self.system, sql::TOKENS, &[&key, &from, &limit]).await?,
+        };
+        rows::all(&rows, rows::token)
+    }
+
+    async fn events(
+        &self,
+        project: &ProjectId,
+        after: u64,
+        filter: &EventFilter,
+        limit: usize,
+    ) -> Read<Vec<Event>> {
+        let project = project.as_str();
+        let agent = filter.agent_id.as_ref().map(|agent| agent.as_str());
+        let (after, limit) = (to_bigint(after), to_limit(limit));
+        let rows = read(&self.app, project, sql::EVENTS, &[&project, &after, &agent, &limit]).await?;
+        rows::all(&rows, rows::event)
+    }
+
+    async fn last_position(&self, project: &ProjectId) -> Read<u64> {
+        let project = project.as_str();
+        let rows = read(&self.app, project, sql::LAST_POSITION, &[&project]).await?;
+        Ok(rows::first(&rows, |row| number(row, 0, "a position"))?.unwrap_or(0))
+    }
+
+    async fn audit(&self, realm: &Realm, before: Option<u64>, limit: usize) -> Read<Vec<AuditRow>> {
+        let before = before.map_or(i64::MAX, to_bigint);
+        let rows =
+            read(&self.app, realm.key(), sql::AUDIT, &[&realm.key(), &before, &to_limit(limit)]).await?;
+        rows::all(&rows, rows::audit)
+    }
+
+    async fn audit_chain(&self, realm: &Realm, after: u64, limit: usize) -> Read<Vec<AuditRow>> {
+        let (key, after) = (realm.key(), to_bigint(after));
+        let rows = read(&self.app, key, sql::AUDIT_CHAIN, &[&key, &after, &to_limit(limit)]).await?;
+        rows::all(&rows, rows::audit)
+    }
+
+    async fn health(&self) -> Read<Health> {
+        let rows = across(&self.system, sql::HEALTH, &[]).await?;
+        let row = rows.first().ok_or_else(|| rows::damaged("the state of the store"))?;
+        Ok(Health {
+            backend: "postgres",
+            version: get(row, 0)?,
+            schema: crate::number::from_stored(get::<i32>(row, 1)?.into(), "the schema's number")?,
+            unnumbered_events: number(row, 2, "a count of events")?,
+            unsealed_audit: number(row, 3, "a count of audit rows")?,
+        })
+    }
+}
+
+impl PostgresStore {
+    async fn entries(
+        &self,
+        statement: &'static str,
+        project: &ProjectId,
+        box_id: BoxId,
+        generation: Generation,
+        from: u32,
+    ) -> Read<Vec<Row>> {
+        let project = project.as_str();
+        let (generation, from) = (i64::from(generation.get()), i64::from(from));
+        read(&self.app, project, statement, &[&project, &box_id.uuid(), &generation, &from]).await
+    }
+}
+
+/// The id from which a page begins. A comparison the server can look up in an index, unlike one that may be absent.
+fn next_id(after: Option<Uuid>) -> Option<Uuid> {
+    match after {
+        None => Some(Uuid::nil()),
+        Some(id) => id.as_u128().checked_add(1).map(Uuid::from_u128),
+    }
+}
+
+/// An entry whose card was never written has none; that is for `verify` to find, not for readers to fail on.
+fn hydrated(cards: &mut CardReader, row: &Row) -> Read<HydratedEntry> {
+    let entry = rows::entry(row)?;
+    let card = match entry.item {
+        Item::Card(_) if get::<Option<Uuid>>(row, ENTRY_COLUMNS)?.is_some() => {
+            Some(cards.card(row, ENTRY_COLUMNS)?)
+        }
+        Item::Card(_) | Item::Segment(_) => None,
+    };
+    Ok(HydratedEntry { entry, card })
+}

@@ -1,0 +1,190 @@
+//! The lanes: tasks that take waiting commits to the server.
+//!
+//! They are tasks of their own, tracked by the store, because commits of several callers travel together: a caller
+//! that goes away must not take its neighbours' commits with it. Must not know what is in a commit.
+//! Invariant: every commit gets its own outcome. When commits that travel together are refused, each is tried alone.
+
+use super::{
+    batch::{Together, apply_one, apply_together},
+    payload::Payload,
+    queue::{Queue, Waiting},
+};
+use crate::error::{closed, pool_error};
+use cardwire_model::{Commit, Conflict, Realm};
+use cardwire_store::{CommitError, StoreError};
+use deadpool_postgres::{Client, Pool};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::{
+    sync::{Notify, oneshot},
+    task::JoinSet,
+};
+use uuid::Uuid;
+
+type Outcome = Result<(), CommitError>;
+
+/// Takes commits to the server.
+pub(crate) struct Lanes {
+    shared: Arc<Shared>,
+    tasks: tokio::sync::Mutex<JoinSet<()>>,
+}
+
+struct Shared {
+    pool: Pool,
+    state: Mutex<State>,
+    /// Something to do: a commit came, or a box became free.
+    work: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    queue: Queue<Job>,
+    closed: bool,
+}
+
+struct Job {
+    payload: Payload,
+    reply: oneshot::Sender<Outcome>,
+}
+
+impl Waiting for Job {
+    fn payload(&self) -> &Payload {
+        &self.payload
+    }
+
+    fn is_abandoned(&self) -> bool {
+        self.reply.is_closed()
+    }
+}
+
+impl Lanes {
+    /// As many lanes as commits may be under way at once.
+    pub(crate) fn start(pool: Pool, lanes: usize) -> Self {
+        let shared = Arc::new(Shared { pool, state: Mutex::default(), work: Notify::new() });
+        let mut tasks = JoinSet::new();
+        for _ in 0..lanes.max(1) {
+            tasks.spawn(run(Arc::clone(&shared)));
+        }
+        Self { shared, tasks: tokio::sync::Mutex::new(tasks) }
+    }
+
+    pub(crate) async fn commit(&self, commit: Commit) -> Outcome {
+        let payload = Payload::new(commit);
+        let (reply, outcome) = oneshot::channel();
+        {
+            let mut state = self.shared.state();
+            if state.closed {
+                return Err(closed().into());
+            }
+            if payload.is_empty() {
+                return Ok(());
+            }
+            if payload.contradicts_itself {
+                return Err(Conflict::Card.into());
+            }
+            state.queue.push(Job { payload, reply });
+        }
+        self.shared.work.notify_one();
+        // A lane that ended without an answer had the commit in its hands.
+        let lost = || StoreError::Uncertain("the task that applied the commit has ended".to_owned()).into();
+        outcome.await.unwrap_or_else(|_| Err(lost()))
+    }
+
+    /// Lets what waits finish, and takes nothing new.
+    pub(crate) async fn close(&self) {
+        self.shared.state().closed = true;
+        let mut tasks = self.tasks.lock().await;
+        self.shared.work.notify_waiters();
+        self.shared.work.notify_one();
+        while let Some(ended) = tasks.join_next().await {
+            if let Err(error) = ended {
+                tracing::error!(%error, "a commit lane failed");
+            }
+            // A lane that was about to wait when the others were woken.
+            self.shared.work.notify_waiters();
+            self.shared.work.notify_one();
+        }
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn run(shared: Arc<Shared>) {
+    loop {
+        let (batch, is_done) = {
+            let mut state = shared.state();
+            let batch = state.queue.take();
+            if !batch.is_empty() && !state.queue.is_empty() {
+                // There may be work for another lane.
+                shared.work.notify_one();
+            }
+            (batch, state.closed && state.queue.is_empty())
+        };
+        if !batch.is_empty() {
+            let _under_way = UnderWay::new(&shared, &batch);
+            apply(&shared.pool, batch).await;
+        } else if is_done {
+            // The next one may be waiting too.
+            shared.work.notify_one();
+            return;
+        } else {
+            shared.work.notified().await;
+        }
+    }
+}
+
+/// Releases the boxes of a batch, whatever happens to the lane.
+struct UnderWay<'a> {
+    shared: &'a Shared,
+    realm: Option<Realm>,
+    boxes: Vec<Uuid>,
+}
+
+impl<'a> UnderWay<'a> {
+    fn new(shared: &'a Shared, batch: &[Job]) -> Self {
+        let realm = batch.first().map(|job| job.payload.realm.clone());
+        let boxes = batch.iter().flat_map(|job| &job.payload.boxes).copied().collect();
+        Self { shared, realm, boxes }
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        if let Some(realm) = &self.realm {
+            self.shared.state().queue.release(realm, &self.boxes);
+        }
+    }
+}
+
+async fn apply(pool: &Pool, batch: Vec<Job>) {
+    let client = match pool.get().await.map_err(pool_error) {
+        Ok(client) => client,
+        Err(error) => return batch.into_iter().for_each(|job| job.answer(Err(error.clone().into()))),
+    };
+    if batch.len() > 1 {
+        let payloads: Vec<_> = batch.iter().map(|job| &job.payload).collect();
+        match apply_together(&client, &payloads).await {
+            Together::Applied => return batch.into_iter().for_each(|job| job.answer(Ok(()))),
+            Together::Lost(error) => return batch.into_iter().for_each(|job| job.answer(Err(error.clone()))),
+            Together::Refused => {}
+        }
+    }
+    apply_each(&client, batch).await;
+}
+
+async fn apply_each(client: &Client, batch: Vec<Job>) {
+    for job in batch {
+        let outcome = apply_one(client, &job.payload).await;
+        job.answer(outcome);
+    }
+}
+
+impl Job {
+    fn answer(self, outcome: Outcome) {
+        // Nobody listens when the caller has gone away.
+        let _ = self.reply.send(outcome);
+    }
+}

@@ -1,0 +1,263 @@
+//! Which waiting commits go next, and which of them together. Pure: no IO, no tasks.
+//!
+//! Commits of one realm share a transaction, hence one flush to disk and one set of statements, when they touch
+//! different boxes or only add to the ends of the same ones. A commit that touches a box which is being written
+//! waits here instead of on the server's row lock, where it would hold a connection.
+//! Invariant: transactions under way touch different boxes, and no commit overtakes an earlier one that shares a box
+//! with it.
+
+use super::payload::Payload;
+use cardwire_model::Realm;
+use std::collections::{HashMap, HashSet, VecDeque};
+use uuid::Uuid;
+
+/// Most commits in one transaction.
+const BATCH_COMMITS: usize = 32;
+/// A transaction takes no further commit once it has so many bytes.
+const BATCH_BYTES: usize = 512 * 1024;
+/// Transactions of one realm under way at once. More would make each smaller without making any faster.
+const REALM_BATCHES: usize = 3;
+/// How far one search looks. A longer queue is searched again soon.
+const SEARCH: usize = 1_024;
+
+/// Something that waits: a payload with whoever wants to know its outcome.
+pub(super) trait Waiting {
+    fn payload(&self) -> &Payload;
+    /// Nobody waits any more.
+    fn is_abandoned(&self) -> bool;
+}
+
+#[derive(Debug)]
+pub(super) struct Queue<J> {
+    waiting: VecDeque<J>,
+    busy: HashMap<Realm, Busy>,
+}
+
+/// What is under way in a realm.
+#[derive(Debug, Default)]
+struct Busy {
+    batches: usize,
+    boxes: HashSet<Uuid>,
+}
+
+impl<J> Default for Queue<J> {
+    fn default() -> Self {
+        Self { waiting: VecDeque::new(), busy: HashMap::new() }
+    }
+}
+
+impl<J: Waiting> Queue<J> {
+    pub(super) fn push(&mut self, job: J) {
+        self.waiting.push_back(job);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// Takes commits that may travel together now; empty when none may go.
+    pub(super) fn take(&mut self) -> Vec<J> {
+        let mut picked = Picked::default();
+        let mut batch: Vec<J> = vec![];
+        let mut kept = VecDeque::new();
+        for _ in 0..SEARCH {
+            if picked.is_full(batch.len()) {
+                break;
+            }
+            let Some(job) = self.waiting.pop_front() else { break };
+            if job.is_abandoned() {
+                continue;
+            }
+            let payload = job.payload();
+            let fits = match batch.first() {
+                Some(first) => !payload.alone && first.payload().realm == payload.realm,
+                None => self.busy.get(&payload.realm).is_none_or(|busy| busy.batches < REALM_BATCHES),
+            };
+            if fits && picked.allows(payload) && self.is_free(payload) {
+                picked.add(payload);
+                batch.push(job);
+            } else {
+                picked.pass_over(payload);
+                kept.push_back(job);
+            }
+        }
+        while let Some(job) = kept.pop_back() {
+            self.waiting.push_front(job);
+        }
+        if let Some(first) = batch.first() {
+            let busy = self.busy.entry(first.payload().realm.clone()).or_default();
+            busy.batches += 1;
+            busy.boxes.extend(batch.iter().flat_map(|job| &job.payload().boxes));
+        }
+        batch
+    }
+
+    fn is_free(&self, payload: &Payload) -> bool {
+        let Some(busy) = self.busy.get(&payload.realm) else { return true };
+        !payload.boxes.iter().any(|box_id| busy.boxes.contains(box_id))
+    }
+
+    /// The commits of a batch are done.
+    pub(super) fn release<'a>(&mut self, realm: &Realm, boxes: impl IntoIterator<Item = &'a Uuid>) {
+        let Some(busy) = self.busy.get_mut(realm) else { return };
+        busy.batches = busy.batches.saturating_sub(1);
+        for box_id in boxes {
+            busy.boxes.remove(box_id);
+        }
+        if busy.batches == 0 {
+            self.busy.remove(realm);
+        }
+    }
+}
+
+/// What a search has found so far.
+#[derive(Default)]
+struct Picked {
+    bytes: usize,
+    /// It holds a commit that travels alone.
+    closed: bool,
+    /// Boxes of the batch that take no other commit, and those that take appends.
+    exclusive: HashSet<Uuid>,
+    appended: HashSet<Uuid>,
+    /// Boxes of commits that have to wait.
+    passed_over: HashSet<(Realm, Uuid)>,
+}
+
+impl Picked {
+    fn is_full(&self, commits: usize) -> bool {
+        self.closed || commits >= BATCH_COMMITS || self.bytes >= BATCH_BYTES
+    }
+
+    fn allows(&self, payload: &Payload) -> bool {
+        payload.boxes.iter().all(|box_id| {
+            !self.exclusive.contains(box_id)
+                && (payload.only_appends || !self.appended.contains(box_id))
+                && (self.passed_over.is_empty()
+                    || !self.passed_over.contains(&(payload.realm.clone(), *box_id)))
+        })
+    }
+
+    fn add(&mut self, payload: &Payload) {
+        self.bytes += payload.size();
+        self.closed |= payload.alone;
+        let boxes = if payload.only_appends { &mut self.appended } else { &mut self.exclusive };
+        boxes.extend(&payload.boxes);
+    }
+
+    fn pass_over(&mut self, payload: &Payload) {
+        self.passed_over.extend(payload.boxes.iter().map(|box_id| (payload.realm.clone(), *box_id)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cardwire_model::{BoxId, Commit, Write};
+
+    struct Job(Payload, bool);
+
+    impl Waiting for Job {
+        fn payload(&self) -> &Payload {
+            &self.0
+        }
+
+        fn is_abandoned(&self) -> bool {
+            self.1
+        }
+    }
+
+    fn job(project: &str, boxes: &[u128]) -> Job {
+        let mut commit = Commit::new(project.parse::<cardwire_model::ProjectId>().unwrap());
+        for number in boxes {
+            let box_id = BoxId::from_uuid(Uuid::from_u128(*number));
+            commit.writes.push(Write::SealBox { box_id });
+        }
+        Job(Payload::new(commit), false)
+    }
+
+    fn queue(jobs: impl IntoIterator<Item = Job>) -> Queue<Job> {
+        let mut queue = Queue::default();
+        jobs.into_iter().for_each(|job| queue.push(job));
+        queue
+    }
+
+    fn boxes(batch: &[Job]) -> Vec<u128> {
+        batch.iter().flat_map(|job| &job.0.boxes).map(Uuid::as_u128).collect()
+    }
+
+    fn release(queue: &mut Queue<Job>, batch: &[Job]) {
+        queue.release(&batch[0].0.realm, batch.iter().flat_map(|job| &job.0.boxes));
+    }
+
+    #[test]
+    fn independent_commits_of_one_realm_go_together() {
+        let mut queue = queue([job("p", &[1]), job("q", &[1]), job("p", &[2]), job("p", &[])]);
+        assert_eq!(queue.take().len(), 3);
+        assert_eq!(queue.take().len(), 1);
+    }
+
+    #[test]
+    fn commits_on_one_box_go_one_after_the_other() {
+        let mut queue = queue([job("p", &[1]), job("p", &[1]), job("p", &[2])]);
+        let first = queue.take();
+        assert_eq!(boxes(&first), [1, 2]);
+        assert!(queue.take().is_empty());
+        release(&mut queue, &first);
+        assert_eq!(boxes(&queue.take()), [1]);
+    }
+
+    fn appending(boxes: &[u128]) -> Job {
+        let mut job = job("p", &[]);
+        let mut commit = Commit::new(job.0.realm.clone());
+        commit.writes.extend(boxes.iter().map(|number| Write::AppendCards {
+            box_id: BoxId::from_uuid(Uuid::from_u128(*number)),
+            generation: cardwire_model::Generation::FIRST,
+            cards: vec![],
+        }));
+        job.0 = Payload::new(commit);
+        job
+    }
+
+    #[test]
+    fn appends_to_one_box_go_together_but_not_with_other_writes_to_it() {
+        let mut queue =
+            queue([appending(&[1]), appending(&[1, 2]), job("p", &[2]), appending(&[2]), appending(&[1])]);
+        let first = queue.take();
+        assert_eq!(boxes(&first), [1, 1, 2, 1]);
+        assert!(queue.take().is_empty());
+        release(&mut queue, &first);
+        assert_eq!(queue.take().len(), 1);
+    }
+
+    #[test]
+    fn nobody_overtakes_a_commit_with_which_it_shares_a_box() {
+        let mut queue = queue([job("p", &[1]), job("p", &[1, 2]), job("p", &[2]), job("p", &[3])]);
+        let first = queue.take();
+        assert_eq!(boxes(&first), [1, 3]);
+        release(&mut queue, &first);
+        assert_eq!(boxes(&queue.take()), [1, 2]);
+        assert_eq!(queue.waiting.len(), 1);
+    }
+
+    #[test]
+    fn a_realm_has_few_transactions_under_way() {
+        let mut queue: Queue<Job> = Queue::default();
+        let mut batches = vec![];
+        for number in 0..5 {
+            queue.push(job("p", &[number]));
+            batches.push(queue.take());
+        }
+        assert_eq!(batches.iter().filter(|batch| !batch.is_empty()).count(), REALM_BATCHES);
+        release(&mut queue, &batches[0]);
+        assert_eq!(queue.take().len(), 3);
+    }
+
+    #[test]
+    fn what_nobody_waits_for_is_dropped_before_it_is_sent() {
+        let mut abandoned = job("p", &[1]);
+        abandoned.1 = true;
+        let mut queue = queue([abandoned, job("p", &[1])]);
+        assert_eq!(queue.take().len(), 1);
+        assert!(queue.is_empty());
+    }
+}

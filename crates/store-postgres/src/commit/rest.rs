@@ -1,0 +1,162 @@
+//! The part of a commit that travels as JSON: expectations and rare writes, grouped by kind.
+//!
+//! Invariant: the keys are those that `cw_expect` and `cw_rest` look for, and every value is a list of rows, so that
+//! commits are put together by putting lists together.
+
+use cardwire_model::{Answer, ChainHead, Entry, Item, NewAudit, NewBox, Project, Scope, Token};
+use serde_json::{Value, json};
+use std::{collections::BTreeMap, fmt::Write as _};
+use uuid::Uuid;
+
+use super::row::Append;
+
+/// Rows by kind, each list as JSON text without its brackets.
+#[derive(Debug, Default)]
+pub(super) struct Rest(BTreeMap<&'static str, String>);
+
+impl Rest {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn push(&mut self, kind: &'static str, row: &Value) {
+        self.extend(kind, &row.to_string());
+    }
+
+    /// Adds the rows of another commit behind these.
+    pub(super) fn absorb(&mut self, other: &Self) {
+        for (kind, rows) in &other.0 {
+            self.extend(kind, rows);
+        }
+    }
+
+    fn extend(&mut self, kind: &'static str, rows: &str) {
+        let list = self.0.entry(kind).or_default();
+        if !list.is_empty() {
+            list.push(',');
+        }
+        list.push_str(rows);
+    }
+
+    /// The whole as one JSON object; `then` are later stages.
+    pub(super) fn to_json(&self, then: &[Self]) -> String {
+        let mut text = String::from("{");
+        for (kind, rows) in &self.0 {
+            separate(&mut text);
+            // Writing to a string cannot fail.
+            let _ = write!(text, "\"{kind}\":[{rows}]");
+        }
+        if !then.is_empty() {
+            separate(&mut text);
+            let stages: Vec<_> = then.iter().map(|stage| stage.to_json(&[])).collect();
+            let _ = write!(text, "\"then\":[{}]", stages.join(","));
+        }
+        text.push('}');
+        text
+    }
+
+    /// How many bytes it will be, about.
+    pub(super) fn size(&self) -> usize {
+        self.0.values().map(String::len).sum()
+    }
+}
+
+fn separate(text: &mut String) {
+    if text.len() > 1 {
+        text.push(',');
+    }
+}
+
+/// A box to lock, without an expectation.
+pub(super) fn lock(box_id: Uuid) -> Value {
+    json!({ "box_id": box_id.to_string() })
+}
+
+pub(super) fn append(append: &Append) -> Value {
+    json!({
+        "box_id": append.box_id.to_string(),
+        "generation": append.generation,
+        "min_len": append.min_len,
+        "max_len": append.max_len,
+        "cards": append.cards.iter().map(Uuid::to_string).collect::<Vec<_>>(),
+    })
+}
+
+pub(super) fn chain(head: &ChainHead) -> Value {
+    json!({ "position": head.position, "hash": head.hash.to_string() })
+}
+
+pub(super) fn new_box(new: &NewBox) -> Value {
+    let head = &new.head;
+    json!({
+        "box_id": head.box_id.uuid().to_string(),
+        "generation": head.generation.get(),
+        "len": head.len,
+        "entries": head.entries,
+        "depth": head.depth,
+        "sealed": head.sealed,
+        "handover_hash": head.handover_hash.map(|hash| hash.to_string()),
+        "created_at": head.created_at.micros(),
+        "items": new.entries.iter().map(entry).collect::<Vec<_>>(),
+    })
+}
+
+fn entry(entry: &Entry) -> Value {
+    let (source, rule) = entry.source.parts();
+    match entry.item {
+        Item::Card(card) => json!({ "card_id": card.uuid().to_string(), "source": source, "rule": rule }),
+        Item::Segment(segment) => json!({
+            "segment_box": segment.box_id.uuid().to_string(),
+            "segment_generation": segment.generation.get(),
+            "segment_len": segment.len,
+            "source": source,
+            "rule": rule,
+        }),
+    }
+}
+
+pub(super) fn project(project: &Project) -> Value {
+    json!({
+        "project_id": project.id.as_str(),
+        "title": project.title,
+        "settings": project.settings.to_json().as_str(),
+        "revision": project.revision.get(),
+        "deletions": project.deletions,
+        "created_at": project.created_at.micros(),
+        "updated_at": project.updated_at.micros(),
+        "deleted_at": project.deleted_at.map(|at| at.micros()),
+    })
+}
+
+pub(super) fn token(token: &Token) -> Value {
+    json!({
+        "token_id": token.id.uuid().to_string(),
+        "secret_hash": token.secret_hash.to_string(),
+        "scopes": Scope::list_to_stored(&token.scopes),
+        "created_at": token.created_at.micros(),
+        "expires_at": token.expires_at.map(|at| at.micros()),
+        "revoked_at": token.revoked_at.map(|at| at.micros()),
+    })
+}
+
+pub(super) fn answer(answer: &Answer) -> Value {
+    json!({
+        "caller": answer.key.caller,
+        "key": answer.key.key,
+        "request_hash": answer.key.request_hash.to_string(),
+        "status": answer.status,
+        "body": answer.body,
+        "created_at": answer.created_at.micros(),
+    })
+}
+
+pub(super) fn audit(audit: &NewAudit) -> Value {
+    json!({
+        "actor": audit.actor,
+        "action": audit.action.as_str(),
+        "subject": audit.subject,
+        "verdict": audit.verdict.as_str(),
+        "detail": audit.detail.as_str(),
+        "at": audit.at.micros(),
+    })
+}

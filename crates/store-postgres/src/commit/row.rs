@@ -1,0 +1,202 @@
+//! Cards, appends and events as rows in the server's binary form: what the hot path sends instead of JSON.
+//!
+//! Invariant: the fields are those of the table or type of that name, in its order. The server refuses a row with
+//! another number of fields or other types.
+
+use bytes::{BufMut, BytesMut};
+use cardwire_model::{Card, NewEvent, Timestamp};
+use std::error::Error;
+use tokio_postgres::types::{IsNull, Kind, ToSql, Type, to_sql_checked};
+use uuid::Uuid;
+
+type Encoded<T> = Result<T, Box<dyn Error + Sync + Send>>;
+
+/// A row of `cards`.
+#[derive(Debug)]
+pub(super) struct CardRow<'a> {
+    pub(super) project: &'a str,
+    pub(super) card: &'a Card,
+}
+
+/// A row of `events` that has no `seq` and no `position` yet.
+#[derive(Debug)]
+pub(super) struct EventRow<'a> {
+    pub(super) project: &'a str,
+    pub(super) event: &'a NewEvent,
+}
+
+/// A value of type `cw_append`.
+#[derive(Debug, Clone)]
+pub(super) struct Append {
+    pub(super) box_id: Uuid,
+    pub(super) generation: u32,
+    pub(super) min_len: u32,
+    pub(super) max_len: u32,
+    pub(super) cards: Vec<Uuid>,
+}
+
+/// JSON text as a value of type `jsonb`.
+#[derive(Debug)]
+pub(super) struct JsonText(pub(super) String);
+
+impl ToSql for CardRow<'_> {
+    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Encoded<IsNull> {
+        let card = self.card;
+        let mut row = Fields::new(out, 18);
+        row.put(&Type::TEXT, &self.project)?;
+        row.put(&Type::UUID, &card.id.uuid())?;
+        row.put(&Type::TEXT, &card.kind.as_str())?;
+        row.put(&Type::TEXT, &card.role.as_str())?;
+        row.put(&Type::TEXT, &card.author_id)?;
+        row.put(&Type::TEXT, &card.content.as_str())?;
+        row.put(&Type::BYTEA, &card.content_hash.as_bytes().as_slice())?;
+        row.put(&Type::BYTEA, &card.fact_hash.as_bytes().as_slice())?;
+        row.put(&Type::INT8, &i64::from(card.tokens))?;
+        row.put(&Type::TEXT, &card.tool_calls.as_ref().map(|calls| calls.as_str()))?;
+        row.put(&Type::TEXT, &card.tool_call_id)?;
+        row.put(&Type::TEXT, &card.metadata.as_str())?;
+        row.put(&Type::TEXT, &card.origin.as_str())?;
+        row.put(&Type::BOOL, &card.credential)?;
+        row.put(&Type::INT8, &card.ttl_seconds.map(i64::from))?;
+        row.put(&Type::INT8, &card.expires_at.map(Timestamp::micros))?;
+        row.put(&Type::INT8, &card.deleted_at.map(Timestamp::micros))?;
+        row.put(&Type::INT8, &card.created_at.micros())?;
+        Ok(IsNull::No)
+    }
+
+    fn accepts(ty: &Type) -> bool {
+        is_composite(ty, "cards")
+    }
+
+    to_sql_checked!();
+}
+
+impl ToSql for EventRow<'_> {
+    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Encoded<IsNull> {
+        let event = self.event;
+        let mut row = Fields::new(out, 10);
+        row.put(&Type::TEXT, &self.project)?;
+        row.put(&Type::INT8, &None::<i64>)?;
+        row.put(&Type::INT8, &None::<i64>)?;
+        row.put(&Type::UUID, &event.id.uuid())?;
+        row.put(&Type::TEXT, &event.kind.as_str())?;
+        row.put(&Type::TEXT, &event.target)?;
+        row.put(&Type::TEXT, &event.channel)?;
+        row.put(&Type::TEXT, &event.agent_id.as_ref().map(|agent| agent.as_str()))?;
+        row.put(&Type::TEXT, &event.data.as_str())?;
+        row.put(&Type::INT8, &event.at.micros())?;
+        Ok(IsNull::No)
+    }
+
+    fn accepts(ty: &Type) -> bool {
+        is_composite(ty, "events")
+    }
+
+    to_sql_checked!();
+}
+
+impl Append {
+    /// Both, one after the other, as one: the second must hold after the first has been applied.
+    pub(super) fn followed_by(mut self, next: &Self) -> Self {
+        let added = u32::try_from(self.cards.len()).unwrap_or(u32::MAX);
+        self.min_len = self.min_len.max(next.min_len.saturating_sub(added));
+        match next.max_len.checked_sub(added) {
+            Some(max_len) => self.max_len = self.max_len.min(max_len),
+            // No box is that short; an empty range is refused, as the second alone would be.
+            None => (self.min_len, self.max_len) = (1, 0),
+        }
+        self.cards.extend(&next.cards);
+        self
+    }
+}
+
+impl ToSql for Append {
+    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Encoded<IsNull> {
+        let mut row = Fields::new(out, 5);
+        row.put(&Type::UUID, &self.box_id)?;
+        row.put(&Type::INT8, &i64::from(self.generation))?;
+        row.put(&Type::INT8, &i64::from(self.min_len))?;
+        row.put(&Type::INT8, &i64::from(self.max_len))?;
+        row.put(&Type::UUID_ARRAY, &self.cards)?;
+        Ok(IsNull::No)
+    }
+
+    fn accepts(ty: &Type) -> bool {
+        is_composite(ty, "cw_append")
+    }
+
+    to_sql_checked!();
+}
+
+impl ToSql for JsonText {
+    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Encoded<IsNull> {
+        // The version of the binary form, and then it is text after all.
+        out.put_u8(1);
+        out.put_slice(self.0.as_bytes());
+        Ok(IsNull::No)
+    }
+
+    fn accepts(ty: &Type) -> bool {
+        *ty == Type::JSONB
+    }
+
+    to_sql_checked!();
+}
+
+fn is_composite(ty: &Type, name: &str) -> bool {
+    matches!(ty.kind(), Kind::Composite(_)) && ty.name() == name
+}
+
+/// Writes the fields of a composite value: how many, then the type, length and bytes of each.
+struct Fields<'a>(&'a mut BytesMut);
+
+impl<'a> Fields<'a> {
+    fn new(out: &'a mut BytesMut, count: i32) -> Self {
+        out.put_i32(count);
+        Self(out)
+    }
+
+    fn put(&mut self, ty: &Type, value: &impl ToSql) -> Encoded<()> {
+        self.0.put_u32(ty.oid());
+        let at = self.0.len();
+        self.0.put_i32(-1);
+        match value.to_sql(ty, self.0)? {
+            IsNull::Yes => Ok(()),
+            IsNull::No => {
+                let length = i32::try_from(self.0.len() - at - 4)?;
+                self.0[at..at + 4].copy_from_slice(&length.to_be_bytes());
+                Ok(())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn append(min_len: u32, max_len: u32, cards: &[u128]) -> Append {
+        let cards = cards.iter().copied().map(Uuid::from_u128).collect();
+        Append { box_id: Uuid::nil(), generation: 1, min_len, max_len, cards }
+    }
+
+    fn takes(append: &Append, len: u32) -> bool {
+        (append.min_len..=append.max_len).contains(&len)
+    }
+
+    #[test]
+    fn two_appends_in_one_hold_exactly_when_both_hold_in_turn() {
+        let ranges = [(0, u32::MAX), (0, 0), (2, 2), (3, 9), (0, 1), (5, u32::MAX)];
+        for first in ranges {
+            for second in ranges {
+                let (a, b) = (append(first.0, first.1, &[1, 2]), append(second.0, second.1, &[3]));
+                let both = a.clone().followed_by(&b);
+                assert_eq!(both.cards.len(), 3);
+                for len in 0..20 {
+                    let in_turn = takes(&a, len) && takes(&b, len + 2);
+                    assert_eq!(takes(&both, len), in_turn, "{first:?} {second:?} at {len}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! The pools: connections that act as the app, and connections that act as the system.
+//!
+//! Must not know SQL beyond settings. Invariant: a connection takes its role before its first statement and keeps it.
+
+use crate::{PostgresConfig, error::unavailable, tls::Tls};
+use cardwire_store::StoreError;
+use deadpool_postgres::{Pool, Runtime};
+use secrecy::ExposeSecret;
+use tokio_postgres::Config;
+
+/// What connects to the server in one way.
+pub(crate) struct Pools {
+    config: Config,
+    tls: Tls,
+    settings: PostgresConfig,
+}
+
+impl Pools {
+    pub(crate) fn new(settings: PostgresConfig) -> Result<Self, StoreError> {
+        // The parser's message quotes parts of the URL, which may hold the password.
+        let bad_url = |_| StoreError::Internal("the PostgreSQL URL cannot be read".to_owned());
+        let mut config: Config = settings.url.expose_secret().parse().map_err(bad_url)?;
+        config.connect_timeout(settings.connect_timeout);
+        if config.get_application_name().is_none() {
+            config.application_name("cardwire");
+        }
+        let tls = Tls::choose(&config, settings.root_cert.as_deref())?;
+        Ok(Self { config, tls, settings })
+    }
+
+    /// Connections as the user of the URL, for migrations: few, and without limits on time.
+    pub(crate) fn login(&self) -> Result<Pool, StoreError> {
+        self.build(self.options(&["-c search_path=public".to_owned()]), 1)
+    }
+
+    /// Connections for the work of tenants. They read by index only: every statement of theirs names a key, and a
+    /// plan that was made while a table was small would otherwise read all of it when it has grown.
+    pub(crate) fn app(&self, role: &str) -> Result<Pool, StoreError> {
+        let by_index = "-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off";
+        self.of_role(role, by_index, self.settings.app_connections)
+    }
+
+    /// Connections for the work across tenants.
+    pub(crate) fn system(&self, role: &str) -> Result<Pool, StoreError> {
+        self.of_role(role, "", self.settings.system_connections)
+    }
+
+    fn of_role(&self, role: &str, more: &str, size: usize) -> Result<Pool, StoreError> {
+        let timeout = self.settings.statement_timeout.as_millis();
+        let options = self.options(&[
+            format!("-c role={role}"),
+            "-c search_path=public".to_owned(),
+            format!("-c statement_timeout={timeout} -c idle_in_transaction_session_timeout={timeout}"),
+            "-c jit=off".to_owned(),
+            more.to_owned(),
+        ]);
+        self.build(options, size)
+    }
+
+    fn options(&self, ours: &[String]) -> Config {
+        let mut config = self.config.clone();
+        let given = config.get_options().unwrap_or_default().to_owned();
+        // Ours come last, so that they win.
+        config.options(format!("{given} {}", ours.join(" ")).trim());
+        config
+    }
+
+    fn build(&self, config: Config, size: usize) -> Result<Pool, StoreError> {
+        let timeout = Some(self.settings.connect_timeout);
+        Pool::builder(self.tls.manager(config))
+            .max_size(size.max(1))
+            .runtime(Runtime::Tokio1)
+            .create_timeout(timeout)
+            .wait_timeout(timeout)
+            .build()
+            .map_err(|error| unavailable(&error))
+    }
+}

@@ -1,0 +1,159 @@
+//! SEC-04 at the server: what the app's role can and cannot do, whatever this program would ask of it.
+
+use crate::scratch::{Connection, Scratch, create_project};
+use cardwire_model::{Commit, Write};
+use cardwire_store::Store;
+use cardwire_testkit::{
+    BoxBuilder, SeededIds, TokenBuilder,
+    fixtures::{answer, at, audit, event, text_card},
+};
+
+const TABLES: [&str; 9] = [
+    "resource_projects",
+    "cards",
+    "card_boxes",
+    "box_entries",
+    "tokens",
+    "answers",
+    "audit",
+    "events",
+    "event_heads",
+];
+
+/// A database in which project `p1` has a row in every table.
+async fn filled() -> Scratch {
+    let scratch = Scratch::new().await;
+    let store = scratch.open().await;
+    let project = create_project(&store, "p1").await;
+    let mut ids = SeededIds::new(1);
+    let (card, card_box) = (ids.card(), ids.card_box());
+    let mut commit = Commit::new(project.clone());
+    commit.writes = vec![
+        Write::PutCard(Box::new(text_card(card, "secret"))),
+        Write::CreateBox(BoxBuilder::new(card_box).cards(&[card]).build()),
+        Write::CreateToken(TokenBuilder::new(ids.token(), project).build()),
+        Write::RememberAnswer(answer("tok_a", "k", "body", at(1))),
+    ];
+    commit.events.push(event(ids.event(), "p1", None));
+    commit.audit.push(audit("p1"));
+    store.commit(commit).await.expect("rows in every table");
+    assert_eq!(store.number_events().await.unwrap(), 1);
+    store.close().await;
+    scratch
+}
+
+async fn count(connection: &Connection, table: &str) -> i64 {
+    let query = format!("SELECT count(*) FROM {table}");
+    connection.client.query_one(&query, &[]).await.unwrap().get(0)
+}
+
+/// The SQLSTATE with which a statement is refused.
+async fn refused(connection: &Connection, statement: &str) -> String {
+    match connection.client.batch_execute(statement).await {
+        Ok(()) => panic!("{statement} was allowed"),
+        Err(error) => error.code().expect("the server's answer").code().to_owned(),
+    }
+}
+
+#[tokio::test]
+async fn a_tenant_sees_its_own_rows_and_no_others() {
+    let scratch = filled().await;
+    let app = scratch.connect(Some("cardwire_app")).await;
+    for table in TABLES {
+        assert_eq!(count(&app, table).await, 0, "{table} without a tenant");
+        for (tenant, expected) in [("p1", 1), ("p2", 0), ("", 0)] {
+            app.client
+                .batch_execute(&format!("BEGIN; SELECT set_config('cardwire.project', '{tenant}', true)"))
+                .await
+                .unwrap();
+            assert_eq!(count(&app, table).await, expected, "{table} as {tenant:?}");
+            app.client.batch_execute("COMMIT").await.unwrap();
+        }
+        assert_eq!(count(&app, table).await, 0, "{table} after the transaction");
+    }
+}
+
+#[tokio::test]
+async fn even_the_owner_of_the_tables_sees_nothing() {
+    let scratch = filled().await;
+    let owner = scratch.connect(Some("cardwire_owner")).await;
+    for table in TABLES {
+        assert_eq!(count(&owner, table).await, 0, "{table}");
+    }
+}
+
+/// CB-07, SEC-05: facts, entries, events and audit rows cannot be rewritten or removed, not even by their tenant.
+#[tokio::test]
+async fn the_app_can_change_only_what_may_move() {
+    let scratch = filled().await;
+    let app = scratch.connect(Some("cardwire_app")).await;
+    app.client.batch_execute("SELECT set_config('cardwire.project', 'p1', false)").await.unwrap();
+    for statement in [
+        "UPDATE cards SET content = '\"forged\"'",
+        "UPDATE cards SET project_id = 'p2'",
+        "UPDATE box_entries SET seq = 9",
+        "UPDATE events SET position = 9",
+        "UPDATE event_heads SET last_position = 9",
+        "UPDATE audit SET subject = 'forged'",
+        "UPDATE tokens SET secret_hash = ''",
+        "UPDATE answers SET body = ''",
+        "INSERT INTO event_heads VALUES ('p1', 9)",
+        "SELECT * FROM schema_migrations",
+        "ALTER TABLE cards DISABLE ROW LEVEL SECURITY",
+        "DROP POLICY tenant ON cards",
+        "CREATE TABLE mine (x integer)",
+        "SET ROLE cardwire_owner; ALTER TABLE cards DISABLE ROW LEVEL SECURITY; RESET ROLE",
+    ] {
+        // The superuser of the tests may become anybody; a login that is none may not.
+        if !statement.starts_with("SET ROLE") {
+            assert_eq!(refused(&app, statement).await, "42501", "{statement}");
+        }
+    }
+    for table in TABLES {
+        assert_eq!(refused(&app, &format!("DELETE FROM {table}")).await, "42501", "{table}");
+        assert_eq!(refused(&app, &format!("TRUNCATE {table}")).await, "42501", "{table}");
+    }
+    let foreign = "INSERT INTO audit (project_id, actor, action, subject, verdict, detail, at)
+                   VALUES ('p2', 'a', 'b', 'c', 'd', '{}', 0)";
+    assert_eq!(refused(&app, foreign).await, "42501");
+}
+
+#[tokio::test]
+async fn the_system_reads_no_facts_and_writes_only_places_and_forgetting() {
+    let scratch = filled().await;
+    let system = scratch.connect(Some("cardwire_system")).await;
+    for table in ["cards", "card_boxes", "box_entries"] {
+        assert_eq!(refused(&system, &format!("SELECT * FROM {table}")).await, "42501", "{table}");
+    }
+    for statement in [
+        "UPDATE events SET data = '{}'",
+        "DELETE FROM events",
+        "UPDATE audit SET position = 1",
+        "UPDATE tokens SET revoked_at = NULL",
+        "INSERT INTO tokens VALUES ('.system', gen_random_uuid(), '', 'admin', 0, NULL, NULL)",
+        "UPDATE resource_projects SET deleted_at = NULL",
+    ] {
+        assert_eq!(refused(&system, statement).await, "42501", "{statement}");
+    }
+    for table in ["events", "audit", "tokens", "resource_projects", "answers"] {
+        assert_eq!(count(&system, table).await, 1, "{table}");
+    }
+}
+
+/// A tenant set by one transaction is not there in the next one on the same connection.
+#[tokio::test]
+async fn nothing_of_a_tenant_stays_on_a_connection() {
+    let scratch = Scratch::new().await;
+    let mut config = scratch.config();
+    config.app_connections = 1;
+    let store = cardwire_store_postgres::PostgresStore::open(config).await.unwrap();
+    let (p1, p2) = (create_project(&store, "p1").await, create_project(&store, "p2").await);
+    let card = text_card(SeededIds::new(3).card(), "of p1");
+    let mut commit = Commit::new(p1.clone());
+    commit.writes.push(Write::PutCard(Box::new(card.clone())));
+    store.commit(commit).await.unwrap();
+    use cardwire_store::Catalog;
+    assert_eq!(store.cards(&p2, &[card.id]).await.unwrap(), []);
+    assert_eq!(store.cards(&p1, &[card.id]).await.unwrap(), [card]);
+    store.close().await;
+}

@@ -1,0 +1,18 @@
+//! The many-machine backend under the suite of every backend, against the reference store, and where it is alone:
+//! migrations, row-level security, the sequencer, and faults of the connection.
+//!
+//! `CARDWIRE_TEST_POSTGRES` names the server; without it every test fails.
+
+// A failed expectation is what a test is for, also in the functions that tests share.
+#![allow(clippy::unwrap_used)]
+
+mod conformance;
+mod differential;
+mod faults;
+mod isolation;
+mod migrations;
+mod schema;
+mod scratch;
+mod selftest;
+mod sequencer;
+mod together;
