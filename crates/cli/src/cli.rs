@@ -1,0 +1,114 @@
+//! The command line: what is accepted, and the words of `--help`.
+
+use crate::commands::{audit, boxes, card, completions, event, project, token, up};
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+
+/// A context kernel for multi-agent LLM systems.
+#[derive(Debug, Parser)]
+#[command(
+    name = "cardwire",
+    version,
+    propagate_version = true,
+    arg_required_else_help = true,
+    after_help = "Commands talk to the server at --server, else to the live server of --data-dir, else they open \
+                  the SQLite store in --data-dir themselves.\n\
+                  The token is taken from CARDWIRE_TOKEN, else from `admin.token` in the data directory.\n\n\
+                  Exit codes: 0 done, 1 failed, 2 usage, 3 not found, 4 conflict."
+)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) globals: Globals,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Accepted by every command.
+#[derive(Debug, Args)]
+pub(crate) struct Globals {
+    /// The server to talk to, e.g. https://cardwire.example.
+    #[arg(long, global = true, value_name = "URL", env = "CARDWIRE_URL", hide_env_values = true)]
+    pub(crate) server: Option<String>,
+    /// Where the store, the admin token and the address of a live server are.
+    #[arg(
+        long,
+        global = true,
+        value_name = "DIR",
+        env = "CARDWIRE_DATA_DIR",
+        hide_env_values = true,
+        default_value = ".cardwire"
+    )]
+    pub(crate) data_dir: PathBuf,
+    /// Print the server's JSON instead of a table.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+/// The project a command works in.
+#[derive(Debug, Args)]
+pub(crate) struct InProject {
+    /// The project to work in.
+    #[arg(
+        long,
+        short = 'p',
+        global = true,
+        value_name = "PROJECT",
+        env = "CARDWIRE_PROJECT",
+        hide_env_values = true
+    )]
+    pub(crate) project: Option<String>,
+}
+
+/// Which page of a list.
+#[derive(Debug, Args)]
+pub(crate) struct Page {
+    /// How many entries at most; the server gives 1 to 500.
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<u32>,
+    /// `next_cursor` of the page before.
+    #[arg(long, value_name = "CURSOR")]
+    pub(crate) cursor: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Start a server and keep it running.
+    Up(Box<up::UpArgs>),
+    #[command(flatten)]
+    Ask(Ask),
+    /// Check the data directory, the token, the server and the store.
+    Doctor,
+    /// Print a completion script for a shell.
+    Completions(completions::CompletionsArgs),
+}
+
+/// Commands that are requests.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Ask {
+    /// Make, show, change and delete projects.
+    Project(project::ProjectArgs),
+    /// Make, list and end access tokens.
+    Token(token::TokenArgs),
+    /// Read and write cards.
+    Card(card::CardArgs),
+    /// Read and write boxes: ordered lists of cards.
+    #[command(name = "box")]
+    CardBox(boxes::BoxArgs),
+    /// Read the event log.
+    Event(event::EventArgs),
+    /// Read the audit log.
+    Audit(audit::AuditArgs),
+    /// Recompute card hashes and audit chains, and say what does not fit.
+    Verify,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,155 @@
+//! One way to ask: the same requests go over HTTP to a server or into the same router in this process.
+
+mod embedded;
+mod http;
+mod pinned;
+
+pub(crate) use embedded::{EmbedError, Embedded};
+pub(crate) use http::{Http, Place, is_healthy};
+
+use crate::{
+    failure::{Code, Failure},
+    route::Route,
+};
+use axum::body::Bytes;
+use axum::http::Method;
+use cardwire_api::ErrorBody;
+use futures_util::stream::BoxStream;
+use serde::de::DeserializeOwned;
+
+/// Where requests go.
+pub(crate) enum Client {
+    /// To a server.
+    Http(Http),
+    /// Into this process.
+    Embedded(Embedded),
+}
+
+/// A response as it came.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) text: String,
+}
+
+/// The bytes of a response that may have no end.
+pub(crate) type ByteStream = BoxStream<'static, Result<Bytes, Failure>>;
+
+impl Client {
+    pub(crate) async fn get(&self, route: &Route) -> Result<Answer, Failure> {
+        self.send(Method::GET, route, None).await
+    }
+
+    pub(crate) async fn post(
+        &self,
+        route: &Route,
+        body: &(impl serde::Serialize + Sync),
+    ) -> Result<Answer, Failure> {
+        self.send(Method::POST, route, Some(json(body)?)).await
+    }
+
+    pub(crate) async fn patch(
+        &self,
+        route: &Route,
+        body: &(impl serde::Serialize + Sync),
+    ) -> Result<Answer, Failure> {
+        self.send(Method::PATCH, route, Some(json(body)?)).await
+    }
+
+    pub(crate) async fn delete(&self, route: &Route) -> Result<Answer, Failure> {
+        self.send(Method::DELETE, route, None).await
+    }
+
+    /// Sends a request; any answer but a success is a failure.
+    pub(crate) async fn send(
+        &self,
+        method: Method,
+        route: &Route,
+        body: Option<String>,
+    ) -> Result<Answer, Failure> {
+        let answer = self.ask(method, route, body).await?;
+        if (200..300).contains(&answer.status) { Ok(answer) } else { Err(answer.into_failure()) }
+    }
+
+    /// Sends a request and takes whatever is answered.
+    pub(crate) async fn ask(
+        &self,
+        method: Method,
+        route: &Route,
+        body: Option<String>,
+    ) -> Result<Answer, Failure> {
+        match self {
+            Self::Http(http) => http.ask(method, route, body).await,
+            Self::Embedded(embedded) => embedded.ask(method, route, body).await,
+        }
+    }
+
+    /// Opens a stream of events, after the one with the given id; or takes the answer that refuses it.
+    pub(crate) async fn open(
+        &self,
+        route: &Route,
+        last_event_id: Option<u64>,
+    ) -> Result<Result<ByteStream, Answer>, Failure> {
+        match self {
+            Self::Http(http) => http.open(route, last_event_id).await,
+            Self::Embedded(embedded) => embedded.open_stream(route, last_event_id).await,
+        }
+    }
+
+    /// Leaves the store as a server would.
+    pub(crate) async fn close(&self) {
+        match self {
+            Self::Http(_) => {}
+            Self::Embedded(embedded) => embedded.close().await,
+        }
+    }
+}
+
+fn json(body: &impl serde::Serialize) -> Result<String, Failure> {
+    serde_json::to_string(body).map_err(|error| Failure::failed(format!("cannot write the request: {error}")))
+}
+
+impl Answer {
+    /// The body as a value.
+    pub(crate) fn parse<T: DeserializeOwned>(&self) -> Result<T, Failure> {
+        serde_json::from_str(&self.text)
+            .map_err(|error| Failure::failed(format!("the server's answer makes no sense: {error}")))
+    }
+
+    /// Whether the same request will be refused again.
+    pub(crate) fn is_final(&self) -> bool {
+        (400..500).contains(&self.status) && self.status != 429
+    }
+
+    /// The failure that an error response means.
+    pub(crate) fn into_failure(self) -> Failure {
+        let code = match self.status {
+            400 | 413 => Code::Usage,
+            404 => Code::NotFound,
+            409 => Code::Conflict,
+            _ => Code::Failed,
+        };
+        let message = match self.parse::<ErrorBody>() {
+            Ok(body) => body.error.message,
+            Err(_) => format!("the server answered {} without saying why", self.status),
+        };
+        Failure { code, hint: hint(self.status, &message).map(str::to_owned), message }
+    }
+}
+
+/// What a person can do about an error that comes in many places.
+fn hint(status: u16, message: &str) -> Option<&'static str> {
+    match status {
+        401 => Some(
+            "set `CARDWIRE_TOKEN`, or give the `--data-dir` whose `admin.token` was made by this server's store",
+        ),
+        403 if message.contains("Host") => Some("start the server with `--allow-host NAME`"),
+        403 => Some("use a token with a wider scope, or of the right project"),
+        404 if message.starts_with("project not found") => {
+            Some("`cardwire project list` shows what there is")
+        }
+        429 => Some("wait a second, or start the server with a higher `--rate-limit`"),
+        503 => Some("`cardwire doctor` says more; the server's log has the details"),
+        _ => None,
+    }
+}

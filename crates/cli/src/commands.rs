@@ -1,0 +1,76 @@
+//! The commands, one file per noun.
+
+pub(crate) mod audit;
+pub(crate) mod boxes;
+pub(crate) mod card;
+mod card_get;
+mod card_put;
+pub(crate) mod completions;
+mod doctor;
+pub(crate) mod event;
+pub(crate) mod project;
+mod serving;
+pub(crate) mod token;
+pub(crate) mod up;
+mod verify;
+
+use crate::{
+    cli::{Ask, Cli, Command},
+    client::Client,
+    context::Context,
+    failure::Failure,
+    locate::{self, Init},
+    logging::{self, LogFormat},
+};
+
+/// Runs one command.
+pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
+    let context = Context::new(cli.globals);
+    match cli.command {
+        Command::Up(args) => up::run(*args, &context).await,
+        Command::Completions(args) => completions::run(&args, context.output),
+        Command::Doctor => {
+            start_logging();
+            doctor::run(&context).await
+        }
+        Command::Ask(command) => {
+            start_logging();
+            let client = locate::connect(&context, may_init(&command)).await?;
+            let outcome = ask(command, &context, &client).await;
+            client.close().await;
+            outcome
+        }
+    }
+}
+
+/// A router in this process logs as a server does; people want to hear of trouble only.
+fn start_logging() {
+    logging::start(LogFormat::Text, "warn");
+}
+
+/// Whoever makes a project has reason to start from nothing; for everything else an absent store is a mistake.
+fn may_init(command: &Ask) -> Init {
+    match command {
+        Ask::Project(args) if args.creates() => Init::Allowed,
+        Ask::Project(_)
+        | Ask::Token(_)
+        | Ask::Card(_)
+        | Ask::CardBox(_)
+        | Ask::Event(_)
+        | Ask::Audit(_)
+        | Ask::Verify => Init::Never,
+    }
+}
+
+async fn ask(command: Ask, context: &Context, client: &Client) -> Result<(), Failure> {
+    let output = context.output;
+    match command {
+        Ask::Project(args) => project::run(args, output, client).await,
+        Ask::Token(args) => token::run(args, output, client).await,
+        Ask::Card(args) => card::run(args, output, client).await,
+        Ask::CardBox(args) => boxes::run(args, output, client).await,
+        Ask::Event(args) => event::run(args, context, client).await,
+        Ask::Audit(args) => audit::run(args, output, client).await,
+        Ask::Verify => verify::run(output, client).await,
+    }
+}

@@ -1,0 +1,105 @@
+//! `cardwire card get` (CB-21): input order, duplicates repeated, missing ones skipped. With `--json` a list of cards.
+
+use super::card;
+use crate::{client::Client, failure::Failure, output::Output, route::Route};
+use axum::http::Method;
+use cardwire_model::{CardId, limits};
+use clap::Args;
+use serde::Deserialize;
+use serde_json::{Value, json, value::RawValue};
+use std::collections::{HashMap, HashSet};
+
+#[derive(Debug, Args)]
+pub(crate) struct GetArgs {
+    /// Ids of cards; an id given twice is shown twice.
+    #[arg(required = true, value_name = "ID")]
+    ids: Vec<String>,
+    /// Show deleted and expired cards too.
+    #[arg(long)]
+    include_deleted: bool,
+}
+
+/// One answer of the server. Cards are kept as they came.
+#[derive(Deserialize)]
+struct Batch {
+    cards: Vec<Box<RawValue>>,
+}
+
+#[derive(Deserialize)]
+struct Id {
+    card_id: String,
+}
+
+pub(crate) async fn run(
+    args: &GetArgs,
+    project: &str,
+    output: Output,
+    client: &Client,
+) -> Result<(), Failure> {
+    let asked: Vec<CardId> = cardwire_api::parse::list("card_ids", &args.ids)?;
+    let mut found = read(&distinct(&asked), project, client).await?;
+    if args.include_deleted {
+        for id in distinct(&asked) {
+            if !found.contains_key(&id)
+                && let Some(card) = read_deleted(id, project, client).await?
+            {
+                found.insert(id, card);
+            }
+        }
+    }
+    let cards: Vec<&RawValue> = asked.iter().filter_map(|id| found.get(id)).map(Box::as_ref).collect();
+    let missing: Vec<CardId> = distinct(&asked).into_iter().filter(|id| !found.contains_key(id)).collect();
+    let missing_ids: Vec<String> = missing.iter().map(ToString::to_string).collect();
+    let nothing = cards.is_empty();
+    if !missing_ids.is_empty() {
+        crate::output::say(&format!("missing: {}", missing_ids.join(" ")));
+    }
+    if output.json {
+        let shown = serde_json::to_string(&cards);
+        output.json(&shown.map_err(|error| Failure::failed(error.to_string()))?)?;
+    } else if !nothing {
+        let cards =
+            cards.iter().map(|card| serde_json::from_str(card.get())).collect::<Result<Vec<Value>, _>>();
+        card::table(cards.map_err(|error| Failure::failed(error.to_string()))?.iter(), output)?;
+    }
+    if nothing {
+        return Err(Failure::not_found(format!("none of these cards is in project {project}")));
+    }
+    Ok(())
+}
+
+fn distinct(ids: &[CardId]) -> Vec<CardId> {
+    let mut seen = HashSet::new();
+    ids.iter().copied().filter(|id| seen.insert(*id)).collect()
+}
+
+/// Reads as many at once as the server allows.
+async fn read(
+    ids: &[CardId],
+    project: &str,
+    client: &Client,
+) -> Result<HashMap<CardId, Box<RawValue>>, Failure> {
+    let route = Route::in_project(project, &["cards", "batch"])?;
+    let mut found = HashMap::new();
+    for chunk in ids.chunks(limits::BATCH_IDS) {
+        let ids: Vec<String> = chunk.iter().map(ToString::to_string).collect();
+        let batch: Batch = client.post(&route, &json!({ "card_ids": ids })).await?.parse()?;
+        for card in batch.cards {
+            let id: Id = serde_json::from_str(card.get())
+                .map_err(|error| Failure::failed(format!("the server sent a card without an id: {error}")))?;
+            found.insert(id.card_id.parse()?, card);
+        }
+    }
+    Ok(found)
+}
+
+/// Batches never hold deleted cards, so these are asked for one by one.
+async fn read_deleted(id: CardId, project: &str, client: &Client) -> Result<Option<Box<RawValue>>, Failure> {
+    let route = Route::in_project(project, &["cards", &id.to_string()])?.query("include_deleted", Some(true));
+    let answer = client.ask(Method::GET, &route, None).await?;
+    match answer.status {
+        200 => answer.parse().map(Some),
+        404 => Ok(None),
+        _ => Err(answer.into_failure()),
+    }
+}

@@ -1,0 +1,132 @@
+//! What `cardwire up` does once store and socket are there: announce itself, serve, and end in order.
+
+use crate::{
+    admin, client::Place, data_dir::DataDir, failure::Failure, output::Output, presence::Presence,
+    signals::Signals,
+};
+use axum::{Router, serve::Listener};
+use cardwire_kernel::Kernel;
+use cardwire_server::{ServerConfig, TlsListener};
+use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+use std::{
+    fmt::Debug,
+    fs,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    num::NonZeroU32,
+    path::PathBuf,
+    sync::Arc,
+    time::Duration,
+};
+use tokio::net::TcpListener;
+
+/// How often the samples of histograms are folded; without it they pile up until somebody reads the metrics.
+const FOLD_METRICS_EVERY: Duration = Duration::from_secs(5);
+
+/// A server about to start.
+pub(crate) struct Serving<'a> {
+    pub(crate) output: Output,
+    pub(crate) dir: &'a DataDir,
+    pub(crate) kernel: &'a Arc<Kernel>,
+    pub(crate) presence: &'a Presence,
+    /// Certificate chain and key.
+    pub(crate) tls: Option<(PathBuf, PathBuf)>,
+    pub(crate) allow_hosts: Vec<String>,
+    pub(crate) rate_limit: NonZeroU32,
+}
+
+impl Serving<'_> {
+    /// Serves until a signal comes.
+    pub(crate) async fn run(self, listener: TcpListener, signals: &mut Signals) -> Result<(), Failure> {
+        admin::ensure(self.kernel, self.dir).await?;
+        let metrics = metrics(self.kernel)?;
+        let config = ServerConfig {
+            allowed_hosts: self.allow_hosts.clone(),
+            requests_per_second: self.rate_limit.get(),
+            render_metrics: Arc::new(move || metrics.render()),
+            ..ServerConfig::new(env!("CARGO_PKG_VERSION"))
+        };
+        let router = cardwire_server::router(Arc::clone(self.kernel), config);
+        let address = listener
+            .local_addr()
+            .map_err(|error| Failure::failed(format!("cannot tell the address: {error}")))?;
+        match &self.tls {
+            None => {
+                self.announce("http", address, None)?;
+                self.until_stopped(listener, router, signals).await
+            }
+            Some((cert, key)) => {
+                let tls = TlsListener::start(listener, cert, key, self.kernel.tasks())
+                    .map_err(|error| Failure::failed(format!("cannot speak TLS: {error}")))?;
+                let pem = fs::read_to_string(cert).map_err(|error| Failure::file("read", cert, &error))?;
+                self.announce("https", address, Some(pem))?;
+                self.until_stopped(tls, router, signals).await
+            }
+        }
+    }
+
+    /// Connections wait in the listener's queue until they are served, so the address is good before that.
+    fn announce(
+        &self,
+        scheme: &str,
+        address: SocketAddr,
+        certificate: Option<String>,
+    ) -> Result<(), Failure> {
+        let url = format!("{scheme}://{}", reachable(address));
+        self.presence.announce(Place { url, certificate })?;
+        tracing::info!(%address, scheme, data_dir = %self.dir.path().display(), "listening");
+        // Nobody may be reading, which is no reason not to serve.
+        let _ = self.output.line(format_args!("listening on {scheme}://{address}"));
+        let _ = self.output.line(format_args!("the admin token is in {}", self.dir.token_file().display()));
+        Ok(())
+    }
+
+    async fn until_stopped<L: Listener<Addr: Debug>>(
+        &self,
+        listener: L,
+        router: Router,
+        signals: &mut Signals,
+    ) -> Result<(), Failure> {
+        let (stop, stopped) = tokio::sync::oneshot::channel();
+        let serving = cardwire_server::serve(listener, router, Arc::clone(self.kernel), async move {
+            let _ = stopped.await;
+        });
+        tokio::pin!(serving);
+        let failed = |error: std::io::Error| Failure::failed(format!("the server failed: {error}"));
+        tokio::select! {
+            outcome = &mut serving => return outcome.map_err(failed),
+            () = signals.next() => tracing::info!("stopping; a second signal stops at once"),
+        }
+        self.presence.withdraw();
+        let _ = stop.send(());
+        tokio::select! {
+            outcome = &mut serving => outcome.map_err(failed),
+            () = signals.next() => Err(Failure::failed("stopped before every request was answered")),
+        }
+    }
+}
+
+/// Where commands on this machine reach a server that listens on every address.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip @ (IpAddr::V4(_) | IpAddr::V6(_)) => ip,
+    };
+    SocketAddr::new(ip, address.port())
+}
+
+fn metrics(kernel: &Kernel) -> Result<PrometheusHandle, Failure> {
+    let handle = PrometheusBuilder::new()
+        .install_recorder()
+        .map_err(|error| Failure::failed(format!("cannot collect metrics: {error}")))?;
+    let folding = handle.clone();
+    kernel.tasks().spawn(|mut stop| async move {
+        loop {
+            tokio::select! {
+                () = tokio::time::sleep(FOLD_METRICS_EVERY) => folding.run_upkeep(),
+                () = stop.stopped() => return,
+            }
+        }
+    });
+    Ok(handle)
+}

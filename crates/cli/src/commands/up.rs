@@ -1,0 +1,147 @@
+//! `cardwire up`: one server, from the first lock to the last commit.
+
+use super::serving::Serving;
+use crate::{
+    context::Context,
+    data_dir::DataDir,
+    failure::Failure,
+    logging::{self, LogFormat},
+    presence::Presence,
+    private,
+    signals::Signals,
+    store::StoreChoice,
+};
+use cardwire_kernel::{Kernel, KernelConfig};
+use cardwire_model::limits;
+use clap::Args;
+use secrecy::SecretString;
+use std::{net::SocketAddr, num::NonZeroU32, path::PathBuf};
+use tokio::net::{TcpListener, lookup_host};
+
+#[derive(Debug, Args)]
+pub(crate) struct UpArgs {
+    /// Where to listen; port 0 picks a free one.
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7117")]
+    listen: String,
+    /// `sqlite` (in the data directory) or `postgres://…`. Put an address with a password into CARDWIRE_STORE:
+    /// arguments can be read by every user of this machine.
+    #[arg(
+        long,
+        value_name = "STORE",
+        env = "CARDWIRE_STORE",
+        hide_env_values = true,
+        default_value = "sqlite",
+        value_parser = StoreChoice::parse
+    )]
+    store: StoreChoice,
+    /// `nats://…`. Accepted, not used yet.
+    #[arg(long, value_name = "URL", env = "CARDWIRE_BUS", hide_env_values = true)]
+    bus: Option<SecretString>,
+    /// The directory below which projects keep their files. Accepted, not used yet.
+    #[arg(long, value_name = "DIR")]
+    workspace_root: Option<PathBuf>,
+    /// Speak TLS with this certificate chain (PEM).
+    #[arg(long, value_name = "PATH", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// The key of --tls-cert (PEM).
+    #[arg(long, value_name = "PATH", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// Listen on an address that is not loopback without TLS: a proxy in front speaks it.
+    #[arg(long)]
+    insecure_behind_proxy: bool,
+    /// A host name, besides `localhost` and addresses, under which the server may be called. May be repeated.
+    #[arg(long = "allow-host", value_name = "NAME")]
+    allow_hosts: Vec<String>,
+    /// Requests per second of one token.
+    #[arg(long, value_name = "N", default_value_t = default_rate())]
+    rate_limit: NonZeroU32,
+    /// What log lines on standard error look like. CARDWIRE_LOG or RUST_LOG say what is logged.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    log_format: LogFormat,
+}
+
+fn default_rate() -> NonZeroU32 {
+    NonZeroU32::new(limits::TOKEN_REQUESTS_PER_SECOND).unwrap_or(NonZeroU32::MIN)
+}
+
+pub(crate) async fn run(args: UpArgs, context: &Context) -> Result<(), Failure> {
+    let addresses = resolve(&args).await?;
+    logging::start(args.log_format, "info");
+    let dir = &context.dir;
+    dir.create()?;
+    warn(&args, dir);
+    // From here on a signal ends the server in order, also one that comes while it still starts.
+    let mut signals = Signals::listen()?;
+    let presence = Presence::claim(dir).await?;
+    let store = args.store.open(dir).await?;
+    let listener =
+        TcpListener::bind(&addresses[..]).await.map_err(|error| cannot_listen(&args.listen, &error))?;
+    let kernel = Kernel::start(KernelConfig::new(store));
+    let served = Serving {
+        output: context.output,
+        dir,
+        kernel: &kernel,
+        presence: &presence,
+        tls: args.tls_cert.zip(args.tls_key),
+        allow_hosts: args.allow_hosts,
+        rate_limit: args.rate_limit,
+    }
+    .run(listener, &mut signals)
+    .await;
+    // Nothing is written any more, so a stopped store is a sealed one.
+    if let Err(error) = kernel.seal_audit().await {
+        tracing::warn!(%error, "could not seal the last audit rows");
+    }
+    kernel.shutdown().await;
+    tracing::info!("stopped");
+    served
+}
+
+/// The addresses to listen on. SEC-01: off this machine only behind something that speaks TLS.
+async fn resolve(args: &UpArgs) -> Result<Vec<SocketAddr>, Failure> {
+    let listen = &args.listen;
+    let wrong = |reason: String| {
+        Failure::usage(format!("`--listen {listen}` is not an address: {reason}"))
+            .hint("an address looks like `127.0.0.1:7117` or `[::1]:7117`")
+    };
+    let addresses: Vec<_> = lookup_host(listen).await.map_err(|error| wrong(error.to_string()))?.collect();
+    if addresses.is_empty() {
+        return Err(wrong("the name has no address".to_owned()));
+    }
+    let protected = args.tls_cert.is_some() || args.insecure_behind_proxy;
+    if !protected && !addresses.iter().all(|address| address.ip().is_loopback()) {
+        return Err(Failure::usage(format!(
+            "`--listen {listen}` can be reached from other machines, and tokens would cross the network in clear text"
+        ))
+        .hint("listen on 127.0.0.1, give `--tls-cert` and `--tls-key`, or add `--insecure-behind-proxy` behind a proxy that speaks TLS"));
+    }
+    Ok(addresses)
+}
+
+fn cannot_listen(listen: &str, error: &std::io::Error) -> Failure {
+    let failure = Failure::failed(format!("cannot listen on {listen}: {error}"));
+    if error.kind() == std::io::ErrorKind::AddrInUse {
+        failure.hint("choose another port, or 0 for a free one")
+    } else {
+        failure
+    }
+}
+
+/// What an operator should hear once.
+fn warn(args: &UpArgs, dir: &DataDir) {
+    if args.bus.is_some() {
+        tracing::warn!("--bus is accepted, but this version does not use a bus yet");
+    }
+    if args.workspace_root.is_some() {
+        tracing::warn!("--workspace-root is accepted, but this version does not read files yet");
+    }
+    if args.store.shows_password(std::env::args()) {
+        tracing::warn!(
+            "the password in --store can be read by every user of this machine; use CARDWIRE_STORE"
+        );
+    }
+    if let Ok(Some(mode)) = private::open_to_others(dir.path()) {
+        let mode = format!("{mode:o}");
+        tracing::warn!(mode, "other users can look into the data directory; `chmod 700` it");
+    }
+}

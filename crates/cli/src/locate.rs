@@ -1,0 +1,107 @@
+//! Which process answers (API-17): a given server, else the live server of the data directory, else this process
+//! with the embedded store.
+
+use crate::{
+    client::{Client, EmbedError, Embedded, Http, Place, is_healthy},
+    context::Context,
+    data_dir::DataDir,
+    failure::Failure,
+    presence::{self, Found},
+    store,
+};
+use cardwire_model::TokenSecret;
+use cardwire_store_sqlite::OpenError;
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
+
+/// Whether a command may start a store where there is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Init {
+    Never,
+    Allowed,
+}
+
+/// Other commands hold the embedded store only for a moment, and a server that starts is soon reachable.
+const PATIENCE: Duration = Duration::from_secs(5);
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+/// Finds who answers.
+pub(crate) async fn connect(context: &Context, init: Init) -> Result<Client, Failure> {
+    let dir = &context.dir;
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(client) = server(context).await? {
+            return Ok(client);
+        }
+        prepare(dir, init)?;
+        match Embedded::open(dir, given_token()?).await {
+            Ok(embedded) => return Ok(Client::Embedded(embedded)),
+            Err(EmbedError::Open(OpenError::Held(_))) if Instant::now() < deadline => {
+                sleep(LOOK_AGAIN).await;
+            }
+            Err(EmbedError::Open(error)) => return Err(store::cannot_open(dir, error)),
+            Err(EmbedError::Token(failure)) => return Err(failure),
+        }
+    }
+}
+
+/// The server to talk to, if there is one.
+pub(crate) async fn server(context: &Context) -> Result<Option<Client>, Failure> {
+    let place = match &context.globals.server {
+        Some(url) => Place { url: url.clone(), certificate: None },
+        None => match live(&context.dir).await {
+            Some(place) => place,
+            None => return Ok(None),
+        },
+    };
+    let token = match given_token()? {
+        Some(token) => Some(token),
+        None => context.dir.read_token()?,
+    };
+    let token = token.ok_or_else(|| {
+        Failure::failed(format!("there is no token for {}", place.url))
+            .hint("set `CARDWIRE_TOKEN`, or give the `--data-dir` of that server")
+    })?;
+    Http::new(&place, &token).map(|http| Some(Client::Http(http)))
+}
+
+/// The server of a data directory, if it lives and answers.
+async fn live(dir: &DataDir) -> Option<Place> {
+    match presence::find(dir) {
+        Found::Live(address) => {
+            let place = address.place();
+            is_healthy(&place).await.then_some(place)
+        }
+        Found::Nothing | Found::Stale(_) => None,
+    }
+}
+
+/// Sees to it that there is an embedded store to open, and that it is the one that is meant.
+fn prepare(dir: &DataDir, init: Init) -> Result<(), Failure> {
+    let path = dir.path().display();
+    if std::env::var("CARDWIRE_STORE").is_ok_and(|store| !matches!(store.as_str(), "" | "sqlite")) {
+        return Err(Failure::not_found(format!("no server is running for `{path}`"))
+            .hint("`CARDWIRE_STORE` names a store that only a server opens; start one with `cardwire up`"));
+    }
+    if dir.database().exists() {
+        return Ok(());
+    }
+    // A token without a database is what a server with its store elsewhere leaves.
+    if init == Init::Allowed && !dir.token_file().exists() {
+        return dir.create();
+    }
+    Err(Failure::not_found(format!("no server is running for `{path}`, and there is no store in it"))
+        .hint("start a server with `cardwire up`, make a first project with `cardwire project create`, or give `--server` or `--data-dir`"))
+}
+
+fn given_token() -> Result<Option<TokenSecret>, Failure> {
+    match std::env::var("CARDWIRE_TOKEN") {
+        Ok(text) if !text.trim().is_empty() => match TokenSecret::from_text(text.trim()) {
+            Ok(token) => Ok(Some(token)),
+            // The text is not repeated: it may be a secret of something else.
+            Err(_) => Err(Failure::usage("`CARDWIRE_TOKEN` does not hold a Cardwire token")
+                .hint("a token is `cw_` and 64 hexadecimal digits")),
+        },
+        Ok(_) | Err(_) => Ok(None),
+    }
+}

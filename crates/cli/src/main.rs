@@ -1,0 +1,56 @@
+//! `cardwire`: starts a server, and mirrors the HTTP API for people and scripts (API-15, API-17).
+//!
+//! Every command but `up`, `doctor` and `completions` is one or a few HTTP requests, sent to a server or to the
+//! same router in this process. This crate must not know what a request means to the kernel.
+//! Invariant: a failure is one `error:` line on standard error, a `hint:` where there is one, and a typed exit code.
+
+mod admin;
+mod cli;
+mod client;
+mod commands;
+mod context;
+mod data_dir;
+mod failure;
+mod locate;
+mod logging;
+mod output;
+mod presence;
+mod pretty;
+mod private;
+mod route;
+mod signals;
+mod sse;
+mod store;
+mod text;
+
+use clap::Parser;
+use failure::{Code, Failure};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    // HTTPS and Postgres both take the provider of the process; a second install is harmless.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let cli = match cli::Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version come this way too. Whoever reads them may have left: `cardwire --help | head -1`.
+            let _ = error.print();
+            return if error.use_stderr() { Code::Usage.into() } else { Code::Done.into() };
+        }
+    };
+    match run(cli) {
+        Ok(()) => Code::Done.into(),
+        Err(failure) => {
+            output::report(&failure);
+            failure.code.into()
+        }
+    }
+}
+
+fn run(cli: cli::Cli) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::failed(format!("cannot start the runtime: {error}")))?;
+    runtime.block_on(commands::run(cli))
+}

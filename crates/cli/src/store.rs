@@ -1,0 +1,104 @@
+//! Which store a server uses, and opening it.
+
+use crate::{data_dir::DataDir, failure::Failure, presence, private};
+use cardwire_store::Store;
+use cardwire_store_postgres::{PostgresConfig, PostgresStore};
+use cardwire_store_sqlite::{OpenError, SqliteStore};
+use secrecy::{ExposeSecret, SecretString};
+use std::sync::Arc;
+
+/// What `--store` says.
+#[derive(Debug, Clone)]
+pub(crate) enum StoreChoice {
+    /// In the data directory.
+    Sqlite,
+    /// A Postgres database. The address may hold a password.
+    Postgres(SecretString),
+}
+
+impl StoreChoice {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        if text == "sqlite" {
+            Ok(Self::Sqlite)
+        } else if text.starts_with("postgres://") || text.starts_with("postgresql://") {
+            Ok(Self::Postgres(text.into()))
+        } else {
+            // Not repeated: what was meant to be an address may hold a password.
+            Err("expected `sqlite` or `postgres://…`".to_owned())
+        }
+    }
+
+    /// Whether the address holds a password that other users of this machine can see in the list of processes.
+    pub(crate) fn shows_password(&self, mut arguments: impl Iterator<Item = String>) -> bool {
+        let Self::Postgres(url) = self else { return false };
+        let url = url.expose_secret();
+        let authority = url.split_once("://").map_or("", |(_, rest)| rest);
+        let user = authority.split(['/', '?']).next().and_then(|host| host.rsplit_once('@'));
+        let has_password = user.is_some_and(|(user, _)| user.contains(':')) || url.contains("password=");
+        has_password && arguments.any(|argument| argument.contains(url))
+    }
+
+    pub(crate) async fn open(&self, dir: &DataDir) -> Result<Arc<dyn Store>, Failure> {
+        match self {
+            Self::Sqlite => {
+                let store = open_sqlite(dir).map_err(|error| cannot_open(dir, error))?;
+                Ok(Arc::new(store))
+            }
+            Self::Postgres(url) => open_postgres(url).await,
+        }
+    }
+}
+
+/// Opens the store in a data directory, which may itself be open to others: the file is not.
+pub(crate) fn open_sqlite(dir: &DataDir) -> Result<SqliteStore, OpenError> {
+    let path = dir.database();
+    private::create_file(&path)
+        .map_err(|source| OpenError::File { path: path.display().to_string(), source })?;
+    SqliteStore::open(&path)
+}
+
+/// Why the embedded store does not open.
+pub(crate) fn cannot_open(dir: &DataDir, error: OpenError) -> Failure {
+    match error {
+        OpenError::Held(holder) => presence::in_use(dir, holder.pid),
+        error @ (OpenError::Migrate(_) | OpenError::File { .. }) => {
+            Failure::failed(format!("cannot open the store in `{}`: {error}", dir.path().display()))
+        }
+    }
+}
+
+async fn open_postgres(url: &SecretString) -> Result<Arc<dyn Store>, Failure> {
+    let config = PostgresConfig::new(url.expose_secret());
+    match PostgresStore::open(config).await {
+        Ok(store) => Ok(Arc::new(store)),
+        Err(error) => Err(Failure::failed(format!("cannot open the Postgres store: {error}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// SEC-03
+    #[test]
+    fn a_password_in_the_arguments_is_noticed() {
+        let shown = |url: &str| {
+            let arguments = ["cardwire".to_owned(), "up".to_owned(), format!("--store={url}")];
+            StoreChoice::parse(url).unwrap().shows_password(arguments.into_iter())
+        };
+        assert!(shown("postgres://me:secret@localhost/db"));
+        assert!(shown("postgres://localhost/db?password=secret"));
+        assert!(!shown("postgres://me@localhost:5432/db"));
+        assert!(!shown("sqlite"));
+        let from_environment = StoreChoice::parse("postgres://me:secret@localhost/db").unwrap();
+        assert!(!from_environment.shows_password(["cardwire".to_owned()].into_iter()));
+    }
+
+    /// SEC-09
+    #[test]
+    fn a_choice_cannot_be_printed_with_its_password() {
+        let choice = StoreChoice::parse("postgres://me:secret@localhost/db").unwrap();
+        assert!(!format!("{choice:?}").contains("secret"));
+        assert!(!StoreChoice::parse("postgre://me:secret@localhost/db").unwrap_err().contains("secret"));
+    }
+}

@@ -1,0 +1,87 @@
+//! Text that others wrote, made fit for one line of a terminal.
+
+use serde_json::Value;
+
+/// Shown instead of content that the kernel flagged (SEC-09).
+pub(crate) const REDACTED: &str = "[redacted: looks like a credential]";
+
+/// Without line breaks and without characters that steer a terminal or turn the reading direction.
+pub(crate) fn clean(text: &str) -> String {
+    let shown = |c: char| match c {
+        '\n' | '\r' | '\t' => ' ',
+        c if c.is_control() => '\u{fffd}',
+        '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
+        c => c,
+    };
+    text.chars().map(shown).collect()
+}
+
+/// At most `room` columns, with an ellipsis where something is missing.
+pub(crate) fn cut(text: &str, room: usize) -> String {
+    if width(text) <= room {
+        return text.to_owned();
+    }
+    let mut left = room.saturating_sub(1);
+    let fits = |c: &char| match left.checked_sub(columns(*c)) {
+        Some(rest) => {
+            left = rest;
+            true
+        }
+        None => false,
+    };
+    text.chars().take_while(fits).chain(['…']).collect()
+}
+
+/// Columns a text takes.
+pub(crate) fn width(text: &str) -> usize {
+    text.chars().map(columns).sum()
+}
+
+/// An estimate: the blocks of wide East Asian letters and of emoji.
+fn columns(c: char) -> usize {
+    let wide = matches!(c, '\u{1100}'..='\u{115f}' | '\u{2e80}'..='\u{a4cf}' | '\u{ac00}'..='\u{d7a3}'
+        | '\u{f900}'..='\u{faff}' | '\u{fe30}'..='\u{fe6f}' | '\u{ff00}'..='\u{ff60}' | '\u{1f300}'..='\u{1faff}'
+        | '\u{20000}'..='\u{3fffd}');
+    if wide { 2 } else { 1 }
+}
+
+/// A value in a cell: text without quotes, nothing for null, JSON otherwise.
+pub(crate) fn cell(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => value.to_string(),
+    }
+}
+
+/// The content of a card, unless it is not for everybody's eyes.
+pub(crate) fn content(card: &Value) -> String {
+    if card["suspected_credential"] == true { REDACTED.to_owned() } else { cell(&card["content"]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_cut_text_fits_its_room() {
+        assert_eq!(cut("hello", 5), "hello");
+        assert_eq!(cut("hello!", 5), "hell…");
+        assert_eq!(cut("世界你好", 5), "世界…");
+        assert!(width(&cut("世界你好", 4)) <= 4);
+    }
+
+    #[test]
+    fn nothing_that_steers_a_terminal_is_left() {
+        assert_eq!(clean("a\nb\u{1b}[31m\u{202e}c"), "a b\u{fffd}[31m\u{fffd}c");
+    }
+
+    /// SEC-09
+    #[test]
+    fn a_flagged_card_shows_no_content() {
+        assert_eq!(content(&json!({ "content": "k", "suspected_credential": true })), REDACTED);
+        assert_eq!(content(&json!({ "content": { "a": 1 } })), r#"{"a":1}"#);
+        assert_eq!(content(&json!({ "content": "k" })), "k");
+    }
+}

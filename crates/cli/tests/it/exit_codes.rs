@@ -1,0 +1,85 @@
+//! Exit codes and error lines (API-15).
+
+use crate::support::{Backend, Home, Run, Server};
+use std::sync::Arc;
+
+const ID: &str = "0192f0c123457abc8def0123456789ab";
+
+/// Every check once with a server and once with the embedded store.
+fn both_ways(check: impl Fn(&Arc<Home>)) {
+    let home = Home::new(Backend::Sqlite);
+    home.ok(&["project", "create", "p1"]);
+    check(&home);
+    let server = Server::start(&[]);
+    server.home.ok(&["project", "create", "p1"]);
+    check(&server.home);
+}
+
+/// API-15
+#[test]
+fn what_cannot_work_as_asked_is_a_usage_error() {
+    both_ways(|home| {
+        for args in [
+            &["frobnicate"][..],
+            &["card", "get", "--project", "p1"],
+            &["card", "put", "-p", "p1", "--type", "x.y"],
+            &["card", "put", "-p", "p1", "--type", "x.y", "--text", "a", "--content-json", "1"],
+            &["box", "show", "-p", "p1", ID, "--generation", "1", "--cards"],
+            &["token", "create"],
+            &["token", "create", "--scope", "god"],
+        ] {
+            let run = home.cardwire(args);
+            assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{run:?}");
+        }
+        home.cardwire(&["card", "get", ID]).failed(2, "no project is given");
+        home.cardwire(&["card", "get", "-p", "p1", "nope"]).failed(2, "32 hexadecimal digits");
+        home.cardwire(&["card", "get", "-p", "..", ID]).failed(2, "is not a name");
+        home.cardwire(&["card", "get", "-p", "a/b", ID]).failed(2, "project_id");
+        home.cardwire(&["project", "create", "not a name"]).failed(2, "project_id");
+        home.cardwire(&["card", "put", "-p", "p1", "--type", "x.y", "--content-json", "{"])
+            .failed(2, "does not hold JSON");
+        home.cardwire(&["card", "put", "-p", "p1", "--type", "x.y", "--text", "a", "--role", "king"])
+            .failed(2, "role");
+        let mebibyte = "x".repeat(1 << 20);
+        home.cardwire_with(&["card", "put", "-p", "p1", "--type", "x.y", "--file", "-"], &mebibyte)
+            .failed(2, "");
+    });
+}
+
+/// API-15
+#[test]
+fn what_is_not_there_is_not_found() {
+    both_ways(|home| {
+        home.cardwire(&["project", "show", "p9"]).failed(3, "project not found: p9");
+        home.cardwire(&["card", "get", "-p", "p1", ID]).failed(3, "none of these cards");
+        home.cardwire(&["card", "delete", "-p", "p1", ID]).failed(3, "card not found");
+        home.cardwire(&["box", "show", "-p", "p1", ID]).failed(3, "box not found");
+        home.cardwire(&["event", "list", "-p", "p9"]).failed(3, "project not found");
+        home.cardwire(&["token", "revoke", &format!("tok_{ID}")]).failed(3, "token not found");
+        home.cardwire(&["card", "put", "-p", "p1", "--type", "x.y", "--file", "absent"]).failed(3, "absent");
+    });
+}
+
+/// API-15, CB-07
+#[test]
+fn what_is_there_otherwise_is_a_conflict() {
+    both_ways(|home| {
+        let put = |text: &str| {
+            home.cardwire(&["card", "put", "-p", "p1", "--type", "x.y", "--id", ID, "--text", text])
+        };
+        put("one").ok();
+        let same = put("one");
+        assert!(same.stderr.contains("the same card was there already"), "{same:?}");
+        put("two").failed(4, "exists with other content");
+        home.cardwire(&["project", "create", "p1"]).failed(4, "p1");
+    });
+}
+
+/// API-15: nothing asks questions; an absent terminal is no reason to wait.
+#[test]
+fn a_command_without_a_subcommand_shows_help() {
+    let home = Home::new(Backend::Sqlite);
+    let run: Run = home.cardwire(&[]);
+    assert_eq!(run.code, 2, "{run:?}");
+    assert!(run.stderr.contains("Usage: cardwire"), "{run:?}");
+}

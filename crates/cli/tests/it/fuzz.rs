@@ -1,0 +1,62 @@
+//! SEC-08: a property-based API tester, driven by our own OpenAPI document, finds no 5xx and no answer that the
+//! document does not describe.
+
+use crate::support::{Backend, Server};
+use serde_json::json;
+use std::process::Command;
+
+/// Where the tester is; `cargo xtask test` and `cargo xtask services` install it and set this.
+const SCHEMATHESIS: &str = "CARDWIRE_TEST_SCHEMATHESIS";
+
+#[test]
+fn the_api_tester_finds_nothing_on_sqlite() {
+    fuzz(Backend::Sqlite);
+}
+
+#[test]
+fn the_api_tester_finds_nothing_on_postgres() {
+    fuzz(Backend::Postgres);
+}
+
+fn fuzz(backend: Backend) {
+    let tester = std::env::var(SCHEMATHESIS).unwrap_or_else(|_| {
+        panic!("{SCHEMATHESIS} is not set: run `cargo xtask test`, or `cargo xtask services`")
+    });
+    let server = Server::on(backend, &[]);
+    server.post("/projects", json!({ "project_id": "fuzz" }));
+    let card =
+        server.post("/projects/fuzz/l0/cards", json!({ "content": "x", "metadata": { "type": "x" } })).json();
+    let card = card["card_id"].as_str().unwrap();
+    let made = server.post("/projects/fuzz/l0/boxes", json!({ "card_ids": [card] })).json();
+    let box_id = made["box_id"].as_str().unwrap();
+
+    let files = tempfile::tempdir().unwrap();
+    let config = files.path().join("schemathesis.toml");
+    // Fixed ids, so that requests get past the first 404.
+    let parameters = format!(
+        "[parameters]\nproject_id = \"fuzz\"\nbox_id = \"{box_id}\"\n\"path.card_id\" = \"{card}\"\n"
+    );
+    std::fs::write(&config, parameters).unwrap();
+    let run = Command::new(&tester)
+        .current_dir(files.path())
+        .arg("--config-file")
+        .arg(&config)
+        .args(["run", &format!("{}/openapi.json", server.url)])
+        .args(["--header", &format!("Authorization: Bearer {}", server.token)])
+        .args([
+            "--checks",
+            "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance",
+        ])
+        .args(["--phases", "examples,coverage,fuzzing"])
+        .args(["--max-examples", "40", "--workers", "1", "--request-timeout", "30"])
+        // These would end the fun for the others, or never end themselves.
+        .args(["--exclude-operation-id", "DeleteProject", "--exclude-operation-id", "RevokeToken"])
+        .args(["--exclude-operation-id", "ReadEvents"])
+        .args(["--suppress-health-check", "all"])
+        .output()
+        .unwrap();
+    let output = String::from_utf8_lossy(&run.stdout);
+    assert!(run.status.success(), "{output}\n{}", String::from_utf8_lossy(&run.stderr));
+    assert!(output.contains("Fuzzing (in"), "the tester did not fuzz:\n{output}");
+    assert!(!output.contains("Authentication failed"), "the tester was not let in:\n{output}");
+}

@@ -1,0 +1,21 @@
+//! The binary as its users meet it: real processes, real data directories, real sockets.
+
+// A failed expectation is a test's way of answering, and a server's log belongs to it.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr, clippy::print_stdout)]
+
+mod support;
+
+mod boxes;
+mod cards;
+mod crash;
+mod events;
+mod exit_codes;
+mod fuzz;
+mod postgres;
+mod process;
+mod readme;
+mod tls;
+mod tokens;
+mod up;
+mod verify;
+mod words;
