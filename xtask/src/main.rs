@@ -5,8 +5,10 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool talks to its terminal")]
 
+mod bench;
 mod interrupt;
 mod services;
+mod step;
 mod test;
 mod tidy;
 mod workspace;
@@ -27,6 +29,8 @@ struct Cli {
 enum Command {
     /// Check the formatting, lint, build and run every test against real servers.
     Test(test::Args),
+    /// Measure the product against the raw limit of its database.
+    Bench(bench::Args),
     /// Start the servers the tests use and keep them up until Ctrl-C or the end of stdin.
     Services,
     /// Check the rules about the tree's structure.
@@ -36,6 +40,7 @@ enum Command {
 fn main() -> ExitCode {
     let outcome = interrupt::listen().and_then(|()| match Cli::parse().command {
         Command::Test(args) => test::run(&args),
+        Command::Bench(args) => bench::run(&args),
         Command::Services => services::run(),
         Command::Tidy => tidy::run(),
     });

@@ -3,19 +3,11 @@
 //! It runs the same steps everywhere, on a developer's machine and in CI, and stops at the first that
 //! fails with that step's exit code.
 
-use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{ExitCode, Stdio};
+use std::time::Instant;
 
-use anyhow::Context;
-
-use crate::interrupt;
 use crate::services::Services;
-use crate::workspace;
-
-/// How long an interrupted step may take to end by itself.
-const GRACE: Duration = Duration::from_secs(10);
-const POLL_EVERY: Duration = Duration::from_millis(50);
+use crate::{step, workspace};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -36,10 +28,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     for step in steps(&args.runner_args, lockfile_is_fixed(), has_nextest()) {
         let mut command = workspace::cargo();
         command.args(&step).envs(services.env());
-        let status = timed(&format!("cargo {}", step.join(" ")), || run_step(command))?;
+        let status = timed(&format!("cargo {}", step.join(" ")), || step::run(command))?;
         if !status.success() {
             eprintln!("test: `cargo {}` failed ({status})", step.join(" "));
-            return Ok(exit_code(status));
+            return Ok(step::exit_code(status));
         }
     }
     drop(services);
@@ -87,37 +79,6 @@ fn timed<T>(name: &str, work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Res
     outcome
 }
 
-fn run_step(mut command: Command) -> anyhow::Result<ExitStatus> {
-    let child = command.stdin(Stdio::null()).spawn().with_context(|| format!("cannot run {command:?}"))?;
-    wait(child)
-}
-
-/// Wait for a step; when somebody asks to stop, pass that on and wait a little longer.
-fn wait(mut child: Child) -> anyhow::Result<ExitStatus> {
-    while !interrupt::pause(POLL_EVERY) {
-        if let Some(status) = child.try_wait()? {
-            return Ok(status);
-        }
-    }
-    // Ctrl-C reached the step as well, a signal to this process alone did not.
-    let _ = Command::new("sh").args(["-c", &format!("kill -TERM {}", child.id())]).output();
-    let deadline = Instant::now() + GRACE;
-    while Instant::now() < deadline {
-        if let Some(status) = child.try_wait()? {
-            return Ok(status);
-        }
-        std::thread::park_timeout(POLL_EVERY);
-    }
-    child.kill()?;
-    Ok(child.wait()?)
-}
-
-/// A step ended by a signal gets the code a shell would give it.
-fn exit_code(status: ExitStatus) -> ExitCode {
-    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1);
-    ExitCode::from(u8::try_from(code).unwrap_or(1))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -143,16 +104,5 @@ mod tests {
     #[test]
     fn the_built_in_runner_serves_where_nextest_is_missing() {
         assert_eq!(lines(&[], false, false).last().unwrap(), "test --workspace");
-    }
-
-    #[test]
-    fn a_failed_step_keeps_its_exit_code() {
-        let status = run_step({
-            let mut command = Command::new("sh");
-            command.args(["-c", "exit 42"]);
-            command
-        });
-        assert_eq!(exit_code(status.unwrap()), ExitCode::from(42));
-        assert_eq!(exit_code(ExitStatus::from_raw(9)), ExitCode::from(137));
     }
 }

@@ -9,10 +9,15 @@ pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."))
 }
 
+/// Cargo's target directory.
+pub(crate) fn target_dir() -> PathBuf {
+    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
+    root().join(target)
+}
+
 /// Downloaded tools live below Cargo's target directory, so that `cargo clean` removes them too.
 pub(crate) fn tools_dir() -> PathBuf {
-    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
-    root().join(target).join("tools")
+    target_dir().join("tools")
 }
 
 /// A Cargo command at the workspace root.

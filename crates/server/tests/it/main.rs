@@ -7,6 +7,7 @@ mod boxes;
 mod cards;
 mod events;
 mod idempotency;
+mod instances;
 mod isolation;
 mod projects;
 mod support;

@@ -50,7 +50,7 @@ pub(crate) struct Api {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) admin: String,
     _files: tempfile::TempDir,
-    _database: Option<ScratchDatabase>,
+    database: Option<ScratchDatabase>,
 }
 
 /// What came back.
@@ -110,10 +110,15 @@ impl Api {
         let kernel = Kernel::start(KernelConfig::new(Arc::clone(&store)));
         let admin = kernel.ensure_admin(None).await.unwrap().expose().to_owned();
         let router = router(Arc::clone(&kernel), change(ServerConfig::new("test")));
-        let api = Self { router, kernel, store, admin, _files: files, _database: database };
+        let api = Self { router, kernel, store, admin, _files: files, database };
         api.post("/projects", json!({ "project_id": "p1" })).await.expect(201);
         api.post("/projects", json!({ "project_id": "p2" })).await.expect(201);
         api
+    }
+
+    /// Where the Postgres below is.
+    pub(crate) fn database_url(&self) -> &str {
+        self.database.as_ref().unwrap().url()
     }
 
     pub(crate) async fn send(&self, request: Request<Body>) -> Reply {

@@ -1,0 +1,47 @@
+//! What the benchmarks need of a database: a store on it, its raw limit, and what it counts.
+//!
+//! Must not know what is measured. The two sides of a comparison always use the same database and file system.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use cardwire_model::{BoxId, ProjectId};
+use cardwire_store::Store;
+
+use crate::measure::CpuTicks;
+
+/// One database under test.
+#[async_trait]
+pub(crate) trait Database: Send + Sync {
+    /// The backend's name.
+    fn name(&self) -> &'static str;
+
+    /// The least share of the raw commit rate that 32 writers must reach.
+    fn commit_target(&self) -> f64;
+
+    /// Bytes by which equal work may differ, because the database writes in units of so many.
+    fn unit_bytes(&self) -> f64;
+
+    /// The store under test.
+    fn store(&self) -> Arc<dyn Store>;
+
+    /// The raw limit of writing: commits of one small row each, per second.
+    async fn raw_commits(&self, writers: usize, time: Duration) -> anyhow::Result<f64>;
+
+    /// The raw limit of reading: a plain select of a box's cards into owned values. Answers how long it took and
+    /// how many cards it read.
+    async fn raw_read(&self, project: &ProjectId, box_id: BoxId) -> anyhow::Result<(Duration, usize)>;
+
+    /// Brings the database to rest, with fresh statistics, before something exact is measured.
+    async fn settle(&self) -> anyhow::Result<()>;
+
+    /// Rows inserted and updated so far.
+    async fn rows(&self) -> anyhow::Result<u64>;
+
+    /// Bytes written so far: of the log, or of all files where the log cannot be told apart.
+    async fn bytes(&self) -> anyhow::Result<u64>;
+
+    /// Processor time used so far by everybody who takes part.
+    async fn cpu(&self) -> anyhow::Result<CpuTicks>;
+}

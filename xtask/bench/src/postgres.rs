@@ -1,0 +1,160 @@
+//! PostgreSQL: the store and the raw limit on the same server.
+//!
+//! The raw limit of writing is what `pgbench` does with one small insert per transaction, that of reading a prepared
+//! select over tokio-postgres. The connection used here is a superuser's, so it sees all rows.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use async_trait::async_trait;
+use cardwire_model::{BoxId, ProjectId};
+use cardwire_store::Store;
+use cardwire_store_postgres::{PostgresConfig, PostgresStore};
+use tokio_postgres::{Client, NoTls, Statement};
+
+use crate::database::Database;
+use crate::measure::{self, CpuTicks};
+use crate::plain_card::{BOX_ROWS, PlainCard};
+
+const ROWS: &str = include_str!("../sql/rows_postgres.sql");
+const RAW_TABLE: &str =
+    "CREATE TABLE raw_commits (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, note text NOT NULL)";
+const RAW_INSERT: &str = "INSERT INTO raw_commits (note) VALUES ('one small row');\n";
+const LOG_POSITION: &str = "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint";
+const SERVER_PROCESSES: &str = "SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()";
+
+pub(crate) struct Postgres {
+    store: Arc<PostgresStore>,
+    url: String,
+    pgbench: PathBuf,
+    script: PathBuf,
+    client: Client,
+    box_rows: Statement,
+    log_position: Statement,
+}
+
+impl Postgres {
+    pub(crate) async fn open(url: &str, pgbench: &Path, dir: &Path) -> anyhow::Result<Self> {
+        let store = PostgresStore::open(PostgresConfig::new(url.to_owned())).await?;
+        let (client, connection) = tokio_postgres::connect(url, NoTls).await.context("cannot connect")?;
+        // It ends with the client; an error shows in whatever the client was asked.
+        tokio::spawn(connection);
+        client
+            .batch_execute(RAW_TABLE)
+            .await
+            .context("cannot create the raw table; is the database a new one?")?;
+        let script = dir.join("insert.sql");
+        std::fs::write(&script, RAW_INSERT)?;
+        Ok(Self {
+            store: Arc::new(store),
+            url: url.to_owned(),
+            pgbench: pgbench.to_owned(),
+            script,
+            box_rows: client.prepare(BOX_ROWS).await?,
+            log_position: client.prepare(LOG_POSITION).await?,
+            client,
+        })
+    }
+
+    fn pgbench(&self, clients: usize, time: Duration) -> Command {
+        let mut command = Command::new(&self.pgbench);
+        command.args(["-n", "-M", "prepared", "-c"]).arg(clients.to_string());
+        command.arg("-j").arg(clients.min(2).to_string());
+        // Whole seconds only.
+        command.arg("-T").arg(time.as_secs().max(1).to_string());
+        command.arg("-f").arg(&self.script).arg(&self.url);
+        command
+    }
+}
+
+#[async_trait]
+impl Database for Postgres {
+    fn name(&self) -> &'static str {
+        "postgres"
+    }
+
+    fn commit_target(&self) -> f64 {
+        0.5
+    }
+
+    fn unit_bytes(&self) -> f64 {
+        0.0
+    }
+
+    fn store(&self) -> Arc<dyn Store> {
+        Arc::clone(&self.store) as Arc<dyn Store>
+    }
+
+    async fn raw_commits(&self, writers: usize, time: Duration) -> anyhow::Result<f64> {
+        let mut command = self.pgbench(writers, time);
+        let output = tokio::task::spawn_blocking(move || command.output()).await?;
+        let output = output.with_context(|| format!("cannot run {}", self.pgbench.display()))?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        match rate(&text) {
+            Some(rate) if output.status.success() => Ok(rate),
+            _ => bail!(
+                "pgbench failed ({}):\n{text}{}",
+                output.status,
+                String::from_utf8_lossy(&output.stderr)
+            ),
+        }
+    }
+
+    async fn raw_read(&self, project: &ProjectId, box_id: BoxId) -> anyhow::Result<(Duration, usize)> {
+        let begun = Instant::now();
+        let rows = self.client.query(&self.box_rows, &[&project.as_str(), &box_id.uuid()]).await?;
+        let cards: Vec<PlainCard> = rows.iter().map(PlainCard::from_postgres).collect::<Result<_, _>>()?;
+        let taken = begun.elapsed();
+        Ok((taken, std::hint::black_box(cards).len()))
+    }
+
+    async fn settle(&self) -> anyhow::Result<()> {
+        // Whole pages go to the log when they are first touched after a checkpoint; let that be over early.
+        self.client.batch_execute("VACUUM ANALYZE").await?;
+        Ok(self.client.batch_execute("CHECKPOINT").await?)
+    }
+
+    async fn rows(&self) -> anyhow::Result<u64> {
+        Ok(u64::try_from(self.client.query_one(ROWS, &[]).await?.try_get::<_, i64>(0)?)?)
+    }
+
+    async fn bytes(&self) -> anyhow::Result<u64> {
+        Ok(u64::try_from(self.client.query_one(&self.log_position, &[]).await?.try_get::<_, i64>(0)?)?)
+    }
+
+    async fn cpu(&self) -> anyhow::Result<CpuTicks> {
+        let own = std::process::id();
+        let mut ticks = CpuTicks::from([(own, measure::process_ticks(own)?)]);
+        for row in self.client.query(SERVER_PROCESSES, &[]).await? {
+            let pid = u32::try_from(row.try_get::<_, i32>(0)?)?;
+            // It may have ended since, and a server on another machine has no processes here.
+            if let Ok(used) = measure::process_ticks(pid) {
+                ticks.insert(pid, used);
+            }
+        }
+        Ok(ticks)
+    }
+}
+
+/// Transactions per second as pgbench says it, without the time it took to connect.
+fn rate(output: &str) -> Option<f64> {
+    let line = output.lines().find_map(|line| line.strip_prefix("tps = "))?;
+    let (number, _) = line.split_once(' ')?;
+    number.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_is_read_from_what_pgbench_says() {
+        let output = "latency average = 2.1 ms\ninitial connection time = 5.1 ms\n\
+                      tps = 14951.260551 (without initial connection time)\n";
+        assert_eq!(rate(output), Some(14951.260551));
+        assert_eq!(rate("pgbench: error: no"), None);
+    }
+}
