@@ -1,11 +1,11 @@
-//! The one writer thread. It takes every commit that is waiting, applies each inside its own savepoint of one
-//! transaction, syncs once, and answers each with its own outcome.
+//! The one writer thread. It takes every commit that is waiting, applies them in one transaction, syncs once, and
+//! answers each with its own outcome.
 //!
 //! Why one thread: SQLite has one writer anyway, a pool of them starves some for seconds, and commits that share
 //! a sync cost a fraction of one each.
 
 use crate::{apply::apply, error::store_error, sql};
-use cardwire_model::{Commit, Timestamp};
+use cardwire_model::{Commit, Conflict, Timestamp};
 use cardwire_store::{CommitError, StoreError};
 use rusqlite::{Connection, params};
 use tokio::sync::{mpsc, oneshot};
@@ -53,10 +53,12 @@ fn run(conn: &Connection, mut jobs: mpsc::Receiver<Job>) {
 type Waiting = (Box<Commit>, oneshot::Sender<Result<(), CommitError>>);
 
 fn answer(conn: &Connection, commits: Vec<Waiting>) {
-    let outcomes = match together(conn, commits.iter().map(|(commit, _)| commit.as_ref())) {
+    let outcomes = match together(conn, &commits) {
         Ok(outcomes) => outcomes,
         // One failure of the store must not decide for its neighbours: each gets a transaction of its own.
-        Err(_) if commits.len() > 1 => commits.iter().map(|(commit, _)| alone(conn, commit)).collect(),
+        Err(_) if commits.len() > 1 => {
+            commits.iter().map(|waiting| alone(conn, std::slice::from_ref(waiting))).collect()
+        }
         Err(error) => vec![Err(CommitError::Store(error))],
     };
     for ((_, reply), outcome) in commits.into_iter().zip(outcomes) {
@@ -64,46 +66,98 @@ fn answer(conn: &Connection, commits: Vec<Waiting>) {
     }
 }
 
-fn alone(conn: &Connection, commit: &Commit) -> Result<(), CommitError> {
-    let mut outcomes = together(conn, std::iter::once(commit)).map_err(CommitError::Store)?;
+fn alone(conn: &Connection, commit: &[Waiting]) -> Outcome {
+    let mut outcomes = together(conn, commit).map_err(CommitError::Store)?;
     outcomes.pop().unwrap_or(Ok(()))
 }
 
+type Outcome = Result<(), CommitError>;
+
 /// Applies all commits in one transaction. Conflicts are outcomes of single commits; any other failure ends the
 /// transaction for all of them.
-fn together<'a>(
+///
+/// Most groups have no conflict, and savepoints cost a copy of every page a commit touches: the first try goes
+/// without them, and only a group with a conflict is done again with one per commit.
+fn together(conn: &Connection, commits: &[Waiting]) -> Result<Vec<Outcome>, StoreError> {
+    match in_transaction(conn, || apply_all(conn, commits))? {
+        Applied::All => Ok(commits.iter().map(|_| Ok(())).collect()),
+        Applied::NotThis(conflict) if commits.len() == 1 => Ok(vec![Err(conflict.into())]),
+        Applied::NotThis(_) => in_transaction(conn, || apply_each(conn, commits)),
+    }
+}
+
+enum Applied {
+    All,
+    /// Nothing was applied, because of this conflict.
+    NotThis(Conflict),
+}
+
+/// What a transaction leaves behind when it ends well.
+trait Ends {
+    fn commits(&self) -> bool;
+}
+
+impl Ends for Applied {
+    fn commits(&self) -> bool {
+        matches!(self, Self::All)
+    }
+}
+
+impl Ends for Vec<Outcome> {
+    fn commits(&self) -> bool {
+        true
+    }
+}
+
+fn in_transaction<T: Ends>(
     conn: &Connection,
-    commits: impl Iterator<Item = &'a Commit>,
-) -> Result<Vec<Result<(), CommitError>>, StoreError> {
-    let outcome = apply_all(conn, commits);
-    if outcome.is_err() && !conn.is_autocommit() {
+    work: impl FnOnce() -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    run_one(conn, "BEGIN IMMEDIATE")?;
+    let outcome = work().and_then(|done| {
+        if done.commits() {
+            run_one(conn, "COMMIT")?;
+        }
+        Ok(done)
+    });
+    if !conn.is_autocommit() {
         // A failed rollback leaves the transaction open, and then the next BEGIN reports it.
         let _ = conn.execute_batch("ROLLBACK");
     }
     outcome
 }
 
-fn apply_all<'a>(
-    conn: &Connection,
-    commits: impl Iterator<Item = &'a Commit>,
-) -> Result<Vec<Result<(), CommitError>>, StoreError> {
-    let run = |statement: &str| {
-        conn.prepare_cached(statement).and_then(|mut statement| statement.execute([])).map_err(store_error)
-    };
-    run("BEGIN IMMEDIATE")?;
-    let mut outcomes = Vec::new();
-    for commit in commits {
-        run("SAVEPOINT one")?;
+fn apply_all(conn: &Connection, commits: &[Waiting]) -> Result<Applied, StoreError> {
+    for (commit, _) in commits {
+        match apply(conn, commit) {
+            Ok(()) => {}
+            Err(CommitError::Conflict(conflict)) => return Ok(Applied::NotThis(conflict)),
+            Err(CommitError::Store(error)) => return Err(error),
+        }
+    }
+    Ok(Applied::All)
+}
+
+fn apply_each(conn: &Connection, commits: &[Waiting]) -> Result<Vec<Outcome>, StoreError> {
+    let mut outcomes = Vec::with_capacity(commits.len());
+    for (commit, _) in commits {
+        run_one(conn, "SAVEPOINT one")?;
         match apply(conn, commit) {
             Ok(()) => outcomes.push(Ok(())),
             Err(CommitError::Conflict(conflict)) => {
-                run("ROLLBACK TO one")?;
+                run_one(conn, "ROLLBACK TO one")?;
                 outcomes.push(Err(CommitError::Conflict(conflict)));
             }
             Err(CommitError::Store(error)) => return Err(error),
         }
-        run("RELEASE one")?;
+        run_one(conn, "RELEASE one")?;
     }
-    run("COMMIT")?;
     Ok(outcomes)
+}
+
+fn run_one(conn: &Connection, statement: &str) -> Result<(), StoreError> {
+    conn.prepare_cached(statement)
+        .and_then(|mut statement| statement.execute([]))
+        .map(drop)
+        .map_err(store_error)
 }
