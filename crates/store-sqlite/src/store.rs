@@ -13,7 +13,7 @@ use crate::{
 use async_trait::async_trait;
 use cardwire_model::{Commit, Keys, Realm, Snapshot, Timestamp};
 use cardwire_store::{CommitError, Store, StoreError, Unsealed};
-use rusqlite::{Connection, OpenFlags, params};
+use rusqlite::{Connection, OpenFlags, config::DbConfig, params};
 use std::{
     fs::File,
     path::Path,
@@ -102,6 +102,8 @@ fn closed() -> StoreError {
 fn configure(conn: &Connection) -> rusqlite::Result<()> {
     conn.set_prepared_statement_cache_capacity(128);
     conn.busy_timeout(Duration::from_secs(5))?;
+    // Plans must not depend on bound values: otherwise statements are compiled again when those change.
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     conn.execute_batch("PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 268435456")
 }
 
