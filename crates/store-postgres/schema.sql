@@ -18,6 +18,7 @@ DECLARE
     item cw_append;
     added bigint;
     first_seq bigint;
+    firsts bigint[];
 BEGIN
     FOREACH item IN ARRAY in_appends LOOP
         added := cardinality(item.cards);
@@ -29,10 +30,12 @@ BEGIN
         IF NOT FOUND THEN
             RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'box';
         END IF;
-        INSERT INTO box_entries (project_id, box_id, generation, seq, card_id, source)
-        SELECT in_project, item.box_id, item.generation, first_seq + place - 1, card_id, 'direct'
-        FROM unnest(item.cards) WITH ORDINALITY AS c (card_id, place);
+        firsts := firsts || first_seq;
     END LOOP;
+    INSERT INTO box_entries (project_id, box_id, generation, seq, card_id, source)
+    SELECT in_project, a.box_id, a.generation, firsts[a.number] + c.place - 1, c.card_id, 'direct'
+    FROM unnest(in_appends) WITH ORDINALITY AS a (box_id, generation, min_len, max_len, cards, number),
+        unnest(a.cards) WITH ORDINALITY AS c (card_id, place);
     RETURN true;
 END
 $$;

@@ -10,6 +10,8 @@ use std::{sync::Arc, time::Duration};
 /// How long a job waits at most before it looks without being told. Other processes' work is found this way.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 const FORGET_EVERY: Duration = Duration::from_secs(600);
+/// Pause between two rounds of numbering: events that come meanwhile share one round, and its sync.
+const NUMBER_PAUSE: Duration = Duration::from_millis(10);
 
 pub(crate) fn start(kernel: &Arc<Kernel>) {
     let tasks = kernel.tasks();
@@ -34,6 +36,10 @@ impl Kernel {
                     }
                 }
                 Err(error) => tracing::warn!(%error, "could not number events"),
+            }
+            tokio::select! {
+                () = tokio::time::sleep(NUMBER_PAUSE) => {}
+                () = stop.stopped() => return,
             }
         }
     }

@@ -6,7 +6,7 @@ use crate::{
     number::{to_bigint, to_limit},
     rows::{self, CardReader, ENTRY_COLUMNS, Read, get, number},
     sql,
-    tenant::{across, read},
+    tenant::{Param, across, read},
 };
 use async_trait::async_trait;
 use cardwire_model::{
@@ -21,10 +21,11 @@ use uuid::Uuid;
 impl Catalog for PostgresStore {
     async fn box_head(&self, project: &ProjectId, box_id: BoxId) -> Read<Option<BoxAt>> {
         let project = project.as_str();
-        let rows = read(&self.app, project, sql::BOX_HEAD, &[&project, &box_id.uuid()]).await?;
-        rows::first(&rows, |row| {
+        let at = |row: &Row| {
             Ok(BoxAt { head: rows::box_head(row)?, deletions: number(row, 8, "a count of deletions")? })
-        })
+        };
+        let found = read(&self.app, project, sql::BOX_HEAD, &[&project, &box_id.uuid()], at).await?;
+        Ok(found.into_iter().next())
     }
 
     async fn box_entries(
@@ -34,8 +35,7 @@ impl Catalog for PostgresStore {
         generation: Generation,
         from: u32,
     ) -> Read<Vec<Entry>> {
-        let rows = self.entries(sql::BOX_ENTRIES, project, box_id, generation, from).await?;
-        rows::all(&rows, rows::entry)
+        self.entries(sql::BOX_ENTRIES, project, box_id, generation, from, rows::entry).await
     }
 
     async fn box_cards(
@@ -45,25 +45,24 @@ impl Catalog for PostgresStore {
         generation: Generation,
         from: u32,
     ) -> Read<Vec<HydratedEntry>> {
-        let rows = self.entries(sql::BOX_CARDS, project, box_id, generation, from).await?;
         let mut cards = CardReader::default();
-        rows::all(&rows, |row| hydrated(&mut cards, row))
+        let read = |row: &Row| hydrated(&mut cards, row);
+        self.entries(sql::BOX_CARDS, project, box_id, generation, from, read).await
     }
 
     async fn cards(&self, project: &ProjectId, ids: &[CardId]) -> Read<Vec<Card>> {
         let project = project.as_str();
         let ids: Vec<Uuid> = ids.iter().map(|id| id.uuid()).collect();
-        let rows = read(&self.app, project, sql::CARDS, &[&project, &ids]).await?;
         let mut cards = CardReader::default();
-        rows::all(&rows, |row| cards.card(row, 0))
+        read(&self.app, project, sql::CARDS, &[&project, &ids], |row| cards.card(row, 0)).await
     }
 
     async fn scan_cards(&self, project: &ProjectId, after: Option<CardId>, limit: usize) -> Read<Vec<Card>> {
         let project = project.as_str();
         let Some(from) = next_id(after.map(CardId::uuid)) else { return Ok(vec![]) };
-        let rows = read(&self.app, project, sql::SCAN_CARDS, &[&project, &from, &to_limit(limit)]).await?;
         let mut cards = CardReader::default();
-        rows::all(&rows, |row| cards.card(row, 0))
+        let card = |row: &Row| cards.card(row, 0);
+        read(&self.app, project, sql::SCAN_CARDS, &[&project, &from, &to_limit(limit)], card).await
     }
 
     async fn scan_boxes(
@@ -74,14 +73,14 @@ impl Catalog for PostgresStore {
     ) -> Read<Vec<BoxHead>> {
         let project = project.as_str();
         let Some(from) = next_id(after.map(BoxId::uuid)) else { return Ok(vec![]) };
-        let rows = read(&self.app, project, sql::SCAN_BOXES, &[&project, &from, &to_limit(limit)]).await?;
-        rows::all(&rows, rows::box_head)
+        let params: [Param<'_>; 3] = [&project, &from, &to_limit(limit)];
+        read(&self.app, project, sql::SCAN_BOXES, &params, rows::box_head).await
     }
 
     async fn project(&self, project: &ProjectId) -> Read<Option<Project>> {
         let project = project.as_str();
-        let rows = read(&self.app, project, sql::PROJECT, &[&project]).await?;
-        rows::first(&rows, rows::project)
+        let found = read(&self.app, project, sql::PROJECT, &[&project], rows::project).await?;
+        Ok(found.into_iter().next())
     }
 
     async fn projects(&self, after: Option<&ProjectId>, limit: usize) -> Read<Vec<Project>> {
@@ -104,11 +103,13 @@ impl Catalog for PostgresStore {
     async fn tokens(&self, realm: Option<&Realm>, after: Option<TokenId>, limit: usize) -> Read<Vec<Token>> {
         let Some(from) = next_id(after.map(TokenId::uuid)) else { return Ok(vec![]) };
         let (key, limit) = (realm.map(Realm::key), to_limit(limit));
-        let rows = match key {
-            Some(tenant) => read(&self.app, tenant, sql::TOKENS, &[&key, &from, &limit]).await?,
-            None => across(&self.system, sql::TOKENS, &[&key, &from, &limit]).await?,
-        };
-        rows::all(&rows, rows::token)
+        match key {
+            Some(tenant) => read(&self.app, tenant, sql::TOKENS, &[&key, &from, &limit], rows::token).await,
+            None => {
+                let rows = across(&self.system, sql::TOKENS, &[&key, &from, &limit]).await?;
+                rows::all(&rows, rows::token)
+            }
+        }
     }
 
     async fn events(
@@ -121,27 +122,24 @@ impl Catalog for PostgresStore {
         let project = project.as_str();
         let agent = filter.agent_id.as_ref().map(|agent| agent.as_str());
         let (after, limit) = (to_bigint(after), to_limit(limit));
-        let rows = read(&self.app, project, sql::EVENTS, &[&project, &after, &agent, &limit]).await?;
-        rows::all(&rows, rows::event)
+        read(&self.app, project, sql::EVENTS, &[&project, &after, &agent, &limit], rows::event).await
     }
 
     async fn last_position(&self, project: &ProjectId) -> Read<u64> {
         let project = project.as_str();
-        let rows = read(&self.app, project, sql::LAST_POSITION, &[&project]).await?;
-        Ok(rows::first(&rows, |row| number(row, 0, "a position"))?.unwrap_or(0))
+        let position = |row: &Row| number(row, 0, "a position");
+        let found = read(&self.app, project, sql::LAST_POSITION, &[&project], position).await?;
+        Ok(found.into_iter().next().unwrap_or(0))
     }
 
     async fn audit(&self, realm: &Realm, before: Option<u64>, limit: usize) -> Read<Vec<AuditRow>> {
-        let before = before.map_or(i64::MAX, to_bigint);
-        let rows =
-            read(&self.app, realm.key(), sql::AUDIT, &[&realm.key(), &before, &to_limit(limit)]).await?;
-        rows::all(&rows, rows::audit)
+        let (key, before, limit) = (realm.key(), before.map_or(i64::MAX, to_bigint), to_limit(limit));
+        read(&self.app, key, sql::AUDIT, &[&key, &before, &limit], rows::audit).await
     }
 
     async fn audit_chain(&self, realm: &Realm, after: u64, limit: usize) -> Read<Vec<AuditRow>> {
-        let (key, after) = (realm.key(), to_bigint(after));
-        let rows = read(&self.app, key, sql::AUDIT_CHAIN, &[&key, &after, &to_limit(limit)]).await?;
-        rows::all(&rows, rows::audit)
+        let (key, after, limit) = (realm.key(), to_bigint(after), to_limit(limit));
+        read(&self.app, key, sql::AUDIT_CHAIN, &[&key, &after, &limit], rows::audit).await
     }
 
     async fn health(&self) -> Read<Health> {
@@ -158,17 +156,18 @@ impl Catalog for PostgresStore {
 }
 
 impl PostgresStore {
-    async fn entries(
+    async fn entries<T>(
         &self,
         statement: &'static str,
         project: &ProjectId,
         box_id: BoxId,
         generation: Generation,
         from: u32,
-    ) -> Read<Vec<Row>> {
+        decode: impl FnMut(&Row) -> Read<T>,
+    ) -> Read<Vec<T>> {
         let project = project.as_str();
         let (generation, from) = (i64::from(generation.get()), i64::from(from));
-        read(&self.app, project, statement, &[&project, &box_id.uuid(), &generation, &from]).await
+        read(&self.app, project, statement, &[&project, &box_id.uuid(), &generation, &from], decode).await
     }
 }
 

@@ -4,7 +4,7 @@
 
 use crate::{PostgresConfig, error::unavailable, tls::Tls};
 use cardwire_store::StoreError;
-use deadpool_postgres::{Pool, Runtime};
+use deadpool_postgres::{Pool, QueueMode, Runtime};
 use secrecy::ExposeSecret;
 use tokio_postgres::Config;
 
@@ -69,6 +69,8 @@ impl Pools {
         let timeout = Some(self.settings.connect_timeout);
         Pool::builder(self.tls.manager(config))
             .max_size(size.max(1))
+            // The one used last has its plans and caches warm.
+            .queue_mode(QueueMode::Lifo)
             .runtime(Runtime::Tokio1)
             .create_timeout(timeout)
             .wait_timeout(timeout)

@@ -11,10 +11,13 @@ use crate::{
 };
 use cardwire_store::StoreError;
 use deadpool_postgres::{Client, Pool};
-use futures_util::future::{join, join_all, join3};
+use futures_util::{
+    TryStreamExt,
+    future::{join, join_all, join3},
+};
+use std::pin::pin;
 use tokio_postgres::{Row, Statement, types::ToSql};
 
-/// One statement is consistent by itself; several need one snapshot.
 const BEGIN_ONE: &str = "BEGIN READ ONLY";
 const BEGIN_MANY: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 const COMMIT: &str = "COMMIT";
@@ -27,16 +30,27 @@ pub(crate) struct Select<'a> {
     pub(crate) params: Vec<Param<'a>>,
 }
 
-/// Runs one select as a tenant.
-pub(crate) async fn read(
+/// Runs one select as a tenant, and reads each row while the next ones are still on their way.
+pub(crate) async fn read<T>(
     pool: &Pool,
     tenant: &str,
     sql: &'static str,
     params: &[Param<'_>],
-) -> Result<Vec<Row>, StoreError> {
-    let select = Select { sql, params: params.to_vec() };
-    let mut answers = read_all(pool, tenant, &[select]).await?;
-    Ok(answers.pop().unwrap_or_default())
+    mut decode: impl FnMut(&Row) -> Result<T, StoreError>,
+) -> Result<Vec<T>, StoreError> {
+    let client = pool.get().await.map_err(pool_error)?;
+    let frame = Frame::prepare(&client, BEGIN_ONE).await?;
+    let statement = prepare(&client, sql).await?;
+    let select = async {
+        let rows = client.query_raw(&statement, params.iter().copied()).await.map_err(store_error)?;
+        let mut rows = pin!(rows);
+        let mut read = vec![];
+        while let Some(row) = rows.try_next().await.map_err(store_error)? {
+            read.push(decode(&row)?);
+        }
+        Ok(read)
+    };
+    frame.around(&client, tenant, select).await?
 }
 
 /// Runs selects as a tenant, all in one snapshot; answers the rows of each.
@@ -46,30 +60,53 @@ pub(crate) async fn read_all(
     selects: &[Select<'_>],
 ) -> Result<Vec<Vec<Row>>, StoreError> {
     let client = pool.get().await.map_err(pool_error)?;
+    // One statement is consistent by itself; several need one snapshot.
     let begin = if selects.len() == 1 { BEGIN_ONE } else { BEGIN_MANY };
-    let begin = prepare(&client, begin).await?;
-    let set_tenant = prepare(&client, sql::SET_TENANT).await?;
-    let commit = prepare(&client, COMMIT).await?;
+    let frame = Frame::prepare(&client, begin).await?;
     let mut statements = Vec::with_capacity(selects.len());
     for select in selects {
         statements.push(prepare(&client, select.sql).await?);
     }
-
-    let tenant: [Param<'_>; 1] = [&tenant];
     let queries =
         statements.iter().zip(selects).map(|(statement, select)| client.query(statement, &select.params));
-    // Futures of a join are polled in order, and a query is sent when it is first polled.
-    let (opened, answers, ended) = join3(
-        join(client.execute(&begin, &[]), client.execute(&set_tenant, &tenant)),
-        join_all(queries),
-        client.execute(&commit, &[]),
-    )
-    .await;
-    opened.0.map_err(store_error)?;
-    opened.1.map_err(store_error)?;
-    let answers = answers.into_iter().collect::<Result<_, _>>().map_err(store_error)?;
-    ended.map_err(store_error)?;
-    Ok(answers)
+    let answers = frame.around(&client, tenant, join_all(queries)).await?;
+    answers.into_iter().collect::<Result<_, _>>().map_err(store_error)
+}
+
+/// The statements before and after the selects.
+struct Frame {
+    begin: Statement,
+    set_tenant: Statement,
+    commit: Statement,
+}
+
+impl Frame {
+    async fn prepare(client: &Client, begin: &str) -> Result<Self, StoreError> {
+        Ok(Self {
+            begin: prepare(client, begin).await?,
+            set_tenant: prepare(client, sql::SET_TENANT).await?,
+            commit: prepare(client, COMMIT).await?,
+        })
+    }
+
+    /// Sends everything: the futures of a join are first polled in order, and a query is sent when it is first
+    /// polled. What the selects say counts only if the transaction was opened, and it was theirs.
+    async fn around<T>(
+        &self,
+        client: &Client,
+        tenant: &str,
+        selects: impl Future<Output = T>,
+    ) -> Result<T, StoreError> {
+        let tenant: [Param<'_>; 1] = [&tenant];
+        let (opened, selected, ended) = join3(
+            join(client.execute(&self.begin, &[]), client.execute(&self.set_tenant, &tenant)),
+            selects,
+            client.execute(&self.commit, &[]),
+        )
+        .await;
+        opened.0.and(opened.1).and(ended).map_err(store_error)?;
+        Ok(selected)
+    }
 }
 
 /// Runs one statement across tenants. Only the system's connections see anything this way.

@@ -1,11 +1,12 @@
--- Cards at the end of boxes, sorted by box by the caller so that writers lock heads in one order.
--- One statement per box: for a single box, the usual case, a join over all of them costs twice as much.
+-- Cards at the end of boxes, sorted by box by the caller so that writers lock heads in one order. Heads are taken one
+-- by one (a join over all of them costs twice as much for a single box, the usual case), entries all at once.
 CREATE OR REPLACE FUNCTION cw_append_cards(in_project text, in_appends cw_append[]) RETURNS boolean
 LANGUAGE plpgsql AS $$
 DECLARE
     item cw_append;
     added bigint;
     first_seq bigint;
+    firsts bigint[];
 BEGIN
     FOREACH item IN ARRAY in_appends LOOP
         added := cardinality(item.cards);
@@ -17,10 +18,12 @@ BEGIN
         IF NOT FOUND THEN
             RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'box';
         END IF;
-        INSERT INTO box_entries (project_id, box_id, generation, seq, card_id, source)
-        SELECT in_project, item.box_id, item.generation, first_seq + place - 1, card_id, 'direct'
-        FROM unnest(item.cards) WITH ORDINALITY AS c (card_id, place);
+        firsts := firsts || first_seq;
     END LOOP;
+    INSERT INTO box_entries (project_id, box_id, generation, seq, card_id, source)
+    SELECT in_project, a.box_id, a.generation, firsts[a.number] + c.place - 1, c.card_id, 'direct'
+    FROM unnest(in_appends) WITH ORDINALITY AS a (box_id, generation, min_len, max_len, cards, number),
+        unnest(a.cards) WITH ORDINALITY AS c (card_id, place);
     RETURN true;
 END
 $$;

@@ -1,7 +1,8 @@
 //! The lanes: tasks that take waiting commits to the server.
 //!
-//! They are tasks of their own, tracked by the store, because commits of several callers travel together: a caller
-//! that goes away must not take its neighbours' commits with it. Must not know what is in a commit.
+//! A commit that need not wait is sent by its caller. What has to wait is sent by a lane, together with what waits
+//! beside it: lanes are tasks of their own, tracked by the store, because a caller that goes away must not take its
+//! neighbours' commits with it. Must not know what is in a commit.
 //! Invariant: every commit gets its own outcome. When commits that travel together are refused, each is tried alone.
 
 use super::{
@@ -70,7 +71,7 @@ impl Lanes {
     pub(crate) async fn commit(&self, commit: Commit) -> Outcome {
         let payload = Payload::new(commit);
         let (reply, outcome) = oneshot::channel();
-        {
+        let at_once = {
             let mut state = self.shared.state();
             if state.closed {
                 return Err(closed().into());
@@ -81,7 +82,17 @@ impl Lanes {
             if payload.contradicts_itself {
                 return Err(Conflict::Card.into());
             }
-            state.queue.push(Job { payload, reply });
+            if state.queue.start(&payload) {
+                Some(payload)
+            } else {
+                state.queue.push(Job { payload, reply });
+                None
+            }
+        };
+        if let Some(payload) = at_once {
+            let _under_way = UnderWay::new(&self.shared, [&payload]);
+            let client = self.shared.pool.get().await.map_err(pool_error)?;
+            return apply_one(&client, &payload).await;
         }
         self.shared.work.notify_one();
         // A lane that ended without an answer had the commit in its hands.
@@ -124,7 +135,7 @@ async fn run(shared: Arc<Shared>) {
             (batch, state.closed && state.queue.is_empty())
         };
         if !batch.is_empty() {
-            let _under_way = UnderWay::new(&shared, &batch);
+            let _under_way = UnderWay::new(&shared, batch.iter().map(|job| &job.payload));
             apply(&shared.pool, batch).await;
         } else if is_done {
             // The next one may be waiting too.
@@ -136,7 +147,7 @@ async fn run(shared: Arc<Shared>) {
     }
 }
 
-/// Releases the boxes of a batch, whatever happens to the lane.
+/// Releases the boxes of a batch, whatever happens to whoever sends it, and lets a lane look for more.
 struct UnderWay<'a> {
     shared: &'a Shared,
     realm: Option<Realm>,
@@ -144,17 +155,23 @@ struct UnderWay<'a> {
 }
 
 impl<'a> UnderWay<'a> {
-    fn new(shared: &'a Shared, batch: &[Job]) -> Self {
-        let realm = batch.first().map(|job| job.payload.realm.clone());
-        let boxes = batch.iter().flat_map(|job| &job.payload.boxes).copied().collect();
+    fn new<'b>(shared: &'a Shared, payloads: impl IntoIterator<Item = &'b Payload>) -> Self {
+        let (mut realm, mut boxes) = (None, vec![]);
+        for payload in payloads {
+            realm.get_or_insert_with(|| payload.realm.clone());
+            boxes.extend(&payload.boxes);
+        }
         Self { shared, realm, boxes }
     }
 }
 
 impl Drop for UnderWay<'_> {
     fn drop(&mut self) {
-        if let Some(realm) = &self.realm {
-            self.shared.state().queue.release(realm, &self.boxes);
+        let Some(realm) = &self.realm else { return };
+        let mut state = self.shared.state();
+        state.queue.release(realm, &self.boxes);
+        if !state.queue.is_empty() {
+            self.shared.work.notify_one();
         }
     }
 }

@@ -16,7 +16,7 @@ const BATCH_COMMITS: usize = 32;
 /// A transaction takes no further commit once it has so many bytes.
 const BATCH_BYTES: usize = 512 * 1024;
 /// Transactions of one realm under way at once. More would make each smaller without making any faster.
-const REALM_BATCHES: usize = 3;
+const REALM_BATCHES: usize = 2;
 /// How far one search looks. A longer queue is searched again soon.
 const SEARCH: usize = 1_024;
 
@@ -55,6 +55,15 @@ impl<J: Waiting> Queue<J> {
         self.waiting.is_empty()
     }
 
+    /// Lets a commit go at once, past an empty queue; false when it has to wait.
+    pub(super) fn start(&mut self, payload: &Payload) -> bool {
+        let goes = self.waiting.is_empty() && self.has_room(payload) && self.is_free(payload);
+        if goes {
+            self.occupy(&payload.realm, &payload.boxes);
+        }
+        goes
+    }
+
     /// Takes commits that may travel together now; empty when none may go.
     pub(super) fn take(&mut self) -> Vec<J> {
         let mut picked = Picked::default();
@@ -71,7 +80,7 @@ impl<J: Waiting> Queue<J> {
             let payload = job.payload();
             let fits = match batch.first() {
                 Some(first) => !payload.alone && first.payload().realm == payload.realm,
-                None => self.busy.get(&payload.realm).is_none_or(|busy| busy.batches < REALM_BATCHES),
+                None => self.has_room(payload),
             };
             if fits && picked.allows(payload) && self.is_free(payload) {
                 picked.add(payload);
@@ -85,11 +94,19 @@ impl<J: Waiting> Queue<J> {
             self.waiting.push_front(job);
         }
         if let Some(first) = batch.first() {
-            let busy = self.busy.entry(first.payload().realm.clone()).or_default();
-            busy.batches += 1;
-            busy.boxes.extend(batch.iter().flat_map(|job| &job.payload().boxes));
+            self.occupy(&first.payload().realm, batch.iter().flat_map(|job| &job.payload().boxes));
         }
         batch
+    }
+
+    fn occupy<'a>(&mut self, realm: &Realm, boxes: impl IntoIterator<Item = &'a Uuid>) {
+        let busy = self.busy.entry(realm.clone()).or_default();
+        busy.batches += 1;
+        busy.boxes.extend(boxes);
+    }
+
+    fn has_room(&self, payload: &Payload) -> bool {
+        self.busy.get(&payload.realm).is_none_or(|busy| busy.batches < REALM_BATCHES)
     }
 
     fn is_free(&self, payload: &Payload) -> bool {
@@ -250,6 +267,18 @@ mod tests {
         assert_eq!(batches.iter().filter(|batch| !batch.is_empty()).count(), REALM_BATCHES);
         release(&mut queue, &batches[0]);
         assert_eq!(queue.take().len(), 3);
+    }
+
+    #[test]
+    fn a_commit_goes_at_once_only_past_an_empty_queue() {
+        let mut queue: Queue<Job> = Queue::default();
+        assert!(queue.start(&job("p", &[1]).0));
+        assert!(!queue.start(&job("p", &[1]).0), "the box is being written");
+        assert!(queue.start(&job("p", &[2]).0));
+        assert!(!queue.start(&job("p", &[3]).0), "enough under way");
+        assert!(queue.start(&job("q", &[1]).0));
+        queue.push(job("r", &[1]));
+        assert!(!queue.start(&job("r", &[2]).0), "somebody waits");
     }
 
     #[test]

@@ -13,8 +13,8 @@ async fn one_after_the_other(seed: u64, commits: usize) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn three_thousand_commits_end_in_the_rows_of_the_reference_store() {
-    one_after_the_other(20_260_101, 3_000).await;
+async fn ten_thousand_commits_end_in_the_rows_of_the_reference_store() {
+    one_after_the_other(20_260_101, 10_000).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

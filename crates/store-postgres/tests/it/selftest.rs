@@ -69,23 +69,14 @@ async fn roles_that_may_do_too_much() {
     }
 }
 
-/// What the catalog does not show, the probe finds: a rule by another role that the app inherits, for instance.
+/// What the catalog's flags do not show, the probe finds by trying.
 #[tokio::test]
 async fn a_probe_that_gets_through() {
-    let scratch = Scratch::new().await;
-    scratch.open().await.close().await;
-    // The rule reads as it must, but the function it calls is not the server's any more.
-    scratch
-        .execute(
-            "CREATE FUNCTION public.current_setting(text, boolean) RETURNS text STABLE LANGUAGE sql
-                 AS 'SELECT ''.selftest-a''';
-             SET search_path = public, pg_catalog;
-             DROP POLICY tenant ON cards;
-             CREATE POLICY tenant ON cards TO cardwire_app
-                 USING (project_id = public.current_setting('cardwire.project', true))
-                 WITH CHECK (project_id = public.current_setting('cardwire.project', true))",
-        )
-        .await;
-    let why = refusal(scratch.try_open().await);
-    assert!(why.contains("refusing to serve"), "{why}");
+    let why = refusal_after(
+        "CREATE FUNCTION oops() RETURNS trigger LANGUAGE plpgsql AS
+             'BEGIN NEW.project_id := current_setting(''cardwire.project''); RETURN NEW; END';
+         CREATE TRIGGER oops BEFORE INSERT ON cards FOR EACH ROW EXECUTE FUNCTION oops()",
+    )
+    .await;
+    assert!(why.ends_with("a project writes into another project"), "{why}");
 }

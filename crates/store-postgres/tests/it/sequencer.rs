@@ -86,6 +86,7 @@ async fn an_event_that_is_rolled_back_leaves_no_gap() {
 async fn readers_miss_nothing_while_two_machines_write_and_number() {
     const WRITERS: usize = 6;
     const EACH: usize = 40;
+    const LATE: usize = 10;
     let scratch = Arc::new(Scratch::new().await);
     let stores = [Arc::new(scratch.open().await), Arc::new(scratch.open().await)];
     let project = create_project(&stores[0], "p").await;
@@ -111,16 +112,23 @@ async fn readers_miss_nothing_while_two_machines_write_and_number() {
             }
         });
     }
-    let (late, late_project) = (Arc::clone(&scratch), project.to_string());
+    let (late_scratch, late_store, late_project) =
+        (Arc::clone(&scratch), Arc::clone(&stores[0]), project.clone());
     writers.spawn(async move {
-        for number in 0..10 {
-            let slow = slow_writer(&late, &late_project, &format!("late {number}")).await;
-            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        let mut ids = SeededIds::new(7);
+        for number in 0..LATE {
+            let slow = slow_writer(&late_scratch, "p", &format!("late {number}")).await;
+            // It commits only when something that came after it has a place.
+            let before = late_store.last_position(&late_project).await.unwrap();
+            tell(&late_store, &late_project, &mut ids, "later than late").await;
+            while late_store.last_position(&late_project).await.unwrap() == before {
+                tokio::task::yield_now().await;
+            }
             slow.client.batch_execute("COMMIT").await.unwrap();
         }
     });
 
-    let expected = WRITERS * EACH + 10;
+    let expected = WRITERS * EACH + 2 * LATE;
     let mut seen: Vec<Event> = vec![];
     while seen.len() < expected {
         let (a, b) = tokio::join!(stores[0].number_events(), stores[1].number_events());
