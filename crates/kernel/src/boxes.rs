@@ -210,7 +210,10 @@ impl Kernel {
                 (Some(wanted), Some((at, _))) => wanted == *at,
                 (Some(_), None) => false,
             });
-            let flat = Arc::new(self.read_on(project, &key, base.as_deref(), need.cards()).await?);
+            // Continuing a list that has cards without them would throw those away for the next reader.
+            let kept = base.as_ref().and_then(|base| base.cards.as_ref()).map(|(at, _)| *at);
+            let with_cards = need.cards().or(kept);
+            let flat = Arc::new(self.read_on(project, &key, base.as_deref(), with_cards).await?);
             self.boxes.0.insert(key, Arc::clone(&flat));
             Ok(flat)
         })
