@@ -10,6 +10,7 @@ mod cards;
 mod crash;
 mod events;
 mod exit_codes;
+mod faults;
 mod fuzz;
 mod postgres;
 mod process;
