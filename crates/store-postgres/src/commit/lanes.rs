@@ -16,16 +16,20 @@ use cardwire_store::{CommitError, StoreError};
 use deadpool_postgres::{Client, Pool};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::{
-    sync::{Notify, oneshot},
+    sync::{Notify, Semaphore, oneshot},
     task::JoinSet,
 };
 use uuid::Uuid;
 
 type Outcome = Result<(), CommitError>;
 
+/// Most commits that wait or are under way; further callers wait for a place.
+const PLACES: usize = 4_096;
+
 /// Takes commits to the server.
 pub(crate) struct Lanes {
     shared: Arc<Shared>,
+    places: Semaphore,
     tasks: tokio::sync::Mutex<JoinSet<()>>,
 }
 
@@ -65,11 +69,13 @@ impl Lanes {
         for _ in 0..lanes.max(1) {
             tasks.spawn(run(Arc::clone(&shared)));
         }
-        Self { shared, tasks: tokio::sync::Mutex::new(tasks) }
+        Self { shared, places: Semaphore::new(PLACES), tasks: tokio::sync::Mutex::new(tasks) }
     }
 
     pub(crate) async fn commit(&self, commit: Commit) -> Outcome {
         let payload = Payload::new(commit);
+        // Held until the outcome is known, so that what waits here is bounded.
+        let _place = self.places.acquire().await.map_err(|_| closed())?;
         let (reply, outcome) = oneshot::channel();
         let at_once = {
             let mut state = self.shared.state();
