@@ -23,6 +23,11 @@ async fn a_token_is_shown_once_and_can_be_revoked(api: Api) {
     assert!(!String::from_utf8_lossy(&listed.bytes).contains(secret));
     assert!(String::from_utf8_lossy(&listed.bytes).contains(id));
     api.with(secret, "GET", "/projects/p1", "").await.expect(200);
+    let short = api.token(json!({ "scopes": ["read"], "expires_in_seconds": 30 })).await;
+    api.with(&short, "GET", "/projects/p1", "").await.expect(200);
+    api.clock.advance(30);
+    api.with(&short, "GET", "/projects/p1", "").await.expect_error(401, "unauthenticated");
+    api.with(secret, "GET", "/projects/p1", "").await.expect(200);
     api.delete(&format!("/tokens/{id}")).await.expect(204);
     api.with(secret, "GET", "/projects/p1", "").await.expect_error(401, "unauthenticated");
     api.delete(&format!("/tokens/{id}")).await.expect_error(404, "not_found");

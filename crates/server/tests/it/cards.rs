@@ -11,6 +11,7 @@ on_both! {
     standard_kinds_have_their_shape;
     a_deleted_card_is_gone_from_reads_but_not_from_boxes;
     a_card_expires;
+    a_time_to_live_has_bounds;
     a_batch_keeps_the_order_and_names_what_is_missing;
     content_is_byte_stable;
     credentials_are_flagged_and_kept;
@@ -145,8 +146,30 @@ async fn a_deleted_card_is_gone_from_reads_but_not_from_boxes(api: Api) {
     api.post("/projects/p1/l0/boxes", json!({ "card_ids": [ids[1]] })).await.expect_error(404, "not_found");
 }
 
-/// CB-10, SEC-07: the time to live is 1 second to 10 years.
+/// CB-10: from the second it expires, cached or not.
 async fn a_card_expires(api: Api) {
+    let body = json!({ "content": "short", "metadata": { "type": "x" }, "ttl_seconds": 60 });
+    let short =
+        api.post("/projects/p1/l0/cards", body).await.expect(201)["card_id"].as_str().unwrap().to_owned();
+    let ids = [api.card("p1", "long").await, short];
+    let box_id = api.make_box("p1", &ids).await;
+    let (project, parsed) = ("p1".parse().unwrap(), box_id.parse().unwrap());
+    let cached = async || api.kernel.box_cards(&project, parsed).await.unwrap().cards.len();
+    api.clock.advance(50);
+    assert_eq!(cached().await, 2);
+    api.get(&format!("/projects/p1/cards/{}", ids[1])).await.expect(200);
+    api.clock.advance(10);
+    assert_eq!(cached().await, 1);
+    api.get(&format!("/projects/p1/cards/{}", ids[1])).await.expect_error(404, "not_found");
+    let batch = api.post("/projects/p1/cards/batch", json!({ "card_ids": ids })).await.expect(200);
+    assert_eq!(batch["missing_ids"], json!([ids[1]]));
+    assert_eq!(api.shown("p1", &box_id).await, ids);
+    api.get(&format!("/projects/p1/cards/{}?include_deleted=true", ids[1])).await.expect(200);
+    api.post("/projects/p1/l0/boxes", json!({ "card_ids": [ids[1]] })).await.expect_error(404, "not_found");
+}
+
+/// SEC-07: the time to live is 1 second to 10 years.
+async fn a_time_to_live_has_bounds(api: Api) {
     let put = async |ttl: Value| {
         let body = json!({ "content": "x", "metadata": { "type": "x" }, "ttl_seconds": ttl });
         api.post("/projects/p1/l0/cards", body).await

@@ -5,14 +5,21 @@ use axum::{
     body::Body,
     http::{HeaderMap, Method, Request, StatusCode},
 };
-use cardwire_kernel::{Kernel, KernelConfig};
+use cardwire_kernel::{
+    Kernel, KernelConfig,
+    clock::{Clock, SystemClock},
+};
+use cardwire_model::Timestamp;
 use cardwire_server::{ServerConfig, router};
 use cardwire_store::Store;
 use cardwire_store_postgres::{PostgresConfig, PostgresStore};
 use cardwire_store_sqlite::SqliteStore;
 use cardwire_testkit::scratch::ScratchDatabase;
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicI64, Ordering},
+};
 use tower::ServiceExt;
 
 /// Which store is below.
@@ -43,12 +50,29 @@ macro_rules! on_both {
 }
 pub(crate) use on_both;
 
+/// The machine's clock, which a test can move on.
+#[derive(Default)]
+pub(crate) struct TestClock(AtomicI64);
+
+impl TestClock {
+    pub(crate) fn advance(&self, seconds: i64) {
+        self.0.fetch_add(seconds, Ordering::SeqCst);
+    }
+}
+
+impl Clock for TestClock {
+    fn now(&self) -> Timestamp {
+        SystemClock.now().plus_seconds(self.0.load(Ordering::SeqCst))
+    }
+}
+
 /// A running kernel behind its router.
 pub(crate) struct Api {
     pub(crate) router: Router,
     pub(crate) kernel: Arc<Kernel>,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) admin: String,
+    pub(crate) clock: Arc<TestClock>,
     _files: tempfile::TempDir,
     database: Option<ScratchDatabase>,
 }
@@ -107,10 +131,15 @@ impl Api {
                 (Arc::new(store), Some(database))
             }
         };
-        let kernel = Kernel::start(KernelConfig::new(Arc::clone(&store)));
+        let clock = Arc::new(TestClock::default());
+        let config = KernelConfig {
+            clock: Arc::clone(&clock) as Arc<dyn Clock>,
+            ..KernelConfig::new(Arc::clone(&store))
+        };
+        let kernel = Kernel::start(config);
         let admin = kernel.ensure_admin(None).await.unwrap().expose().to_owned();
         let router = router(Arc::clone(&kernel), change(ServerConfig::new("test")));
-        let api = Self { router, kernel, store, admin, _files: files, database };
+        let api = Self { router, kernel, store, admin, clock, _files: files, database };
         api.post("/projects", json!({ "project_id": "p1" })).await.expect(201);
         api.post("/projects", json!({ "project_id": "p2" })).await.expect(201);
         api
