@@ -2,15 +2,18 @@
 //! stays good; only deletions are looked at anew, through the project's counter (CB-10).
 
 use crate::{Kernel, KernelError};
-use cardwire_model::{
-    BoxHead, BoxId, Card, CardId, Entry, Generation, Item, ProjectId, Segment, Timestamp, limits,
-};
+use cardwire_model::{BoxHead, BoxId, Card, CardId, Entry, Generation, Item, ProjectId, Segment, limits};
 use cardwire_protocol::{
     Rejection,
     facts::flatten::{self, Shown},
 };
 use cardwire_store::{BoxAt, StoreError};
-use std::{collections::HashMap, future::Future, pin::Pin, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+};
 
 /// A box as readers see it.
 #[derive(Debug, Clone)]
@@ -136,15 +139,16 @@ impl Kernel {
         project: &ProjectId,
         box_id: BoxId,
         limit: usize,
+        include_deleted: bool,
     ) -> Result<(BoxView, BoxCards), KernelError> {
         let view = self.view_box(project, box_id, None).await?;
         let limit = limit.clamp(1, limits::HYDRATE_MAX);
         let skip = view.shown.shown.len().saturating_sub(limit);
         let ids: Vec<_> = view.shown.shown[skip..].iter().map(|shown| shown.card_id).collect();
-        let found = self.store.cards(project, &ids).await?;
-        let now = self.now();
-        let by_id: HashMap<_, _> = found.into_iter().map(|card| (card.id, Arc::new(card))).collect();
-        Ok((view, visible(ids.iter().map(|id| (*id, by_id.get(id).cloned())), now)))
+        let cards = self.get_cards(project, &ids, include_deleted).await?;
+        let found: HashSet<_> = cards.iter().map(|card| card.id).collect();
+        let missing = ids.into_iter().filter(|id| !found.contains(id)).collect();
+        Ok((view, BoxCards { cards, missing }))
     }
 
     /// Every visible card of a box, from memory where it can.
@@ -153,8 +157,9 @@ impl Kernel {
         let need = Need::Entries { count: head.entries, cards: Some(deletions) };
         let flat = self.flat(project, box_id, head.generation, need).await?;
         let now = self.now();
-        let cards = flat.cards.iter().flat_map(|(_, cards)| cards);
-        Ok(visible(cards.map(|card| (card.id, Some(Arc::clone(card)))), now))
+        let all = flat.cards.iter().flat_map(|(_, cards)| cards);
+        let (cards, gone): (Vec<_>, Vec<_>) = all.cloned().partition(|card| card.is_visible(now));
+        Ok(BoxCards { cards, missing: gone.iter().map(|card| card.id).collect() })
     }
 
     /// Cards by id in the order asked for, repeats repeated, invisible ones skipped (CB-21).
@@ -286,15 +291,4 @@ impl Kernel {
         }
         Ok(sources)
     }
-}
-
-fn visible(cards: impl Iterator<Item = (CardId, Option<Arc<Card>>)>, now: Timestamp) -> BoxCards {
-    let mut read = BoxCards { cards: Vec::with_capacity(cards.size_hint().0), missing: vec![] };
-    for (id, card) in cards {
-        match card.filter(|card| card.is_visible(now)) {
-            Some(card) => read.cards.push(card),
-            None => read.missing.push(id),
-        }
-    }
-    read
 }

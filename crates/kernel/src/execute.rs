@@ -2,9 +2,12 @@
 
 use crate::{Kernel, KernelError};
 use cardwire_model::{
-    Answer, AnswerKey, BoxHead, BoxId, CardId, Commit, EventId, Keys, Realm, Snapshot, Write, limits,
+    Answer, AnswerKey, BoxHead, BoxId, CardId, Commit, EventId, Keys, Realm, Snapshot, limits,
 };
-use cardwire_protocol::{Actor, Decision, Moment, Rejection, idempotency};
+use cardwire_protocol::{
+    Actor, Decision, Moment, Rejection,
+    idempotency::{self, Known},
+};
 use cardwire_store::CommitError;
 
 /// Who calls.
@@ -32,9 +35,6 @@ pub enum Done<T> {
     /// It had been done before; this was the answer.
     Replayed(Answer),
 }
-
-/// Stands for "doing it again gives the same answer".
-const REPEATABLE: u16 = 0;
 
 /// What a decision needs beyond single rows: the flattened cards of a box, when the head asks for them.
 pub(crate) struct Flat {
@@ -68,20 +68,18 @@ impl Kernel {
         keys.answer = remember.map(|remember| remember.key.clone());
         for _ in 0..limits::DECIDE_ATTEMPTS {
             let loaded = self.load(realm, &keys, flat.as_ref()).await?;
-            if let Some(remember) = remember
-                && let Some(answer) = idempotency::replay(&loaded.snapshot, &remember.key)?
-                && answer.status != REPEATABLE
-            {
+            let known = match remember {
+                Some(remember) => idempotency::known(&loaded.snapshot, &remember.key)?,
+                None => Known::Repeatable,
+            };
+            if let Known::Answered(answer) = known {
                 return Ok(Done::Replayed(answer));
             }
             let moment = self.moment(caller);
             let Decision { mut commit, outcome } = decide(&loaded, &moment)?;
-            if let Some(remember) = remember
-                && loaded.snapshot.answer.is_none()
-            {
-                let (status, body) = (remember.render)(&outcome).unwrap_or((REPEATABLE, String::new()));
-                let answer = Answer { key: remember.key.clone(), status, body, created_at: moment.now };
-                commit.writes.push(Write::RememberAnswer(answer));
+            if let (Some(remember), Known::New) = (remember, known) {
+                let answer = (remember.render)(&outcome);
+                commit.writes.push(idempotency::remember(&remember.key, answer, moment.now));
             }
             match self.commit(commit).await {
                 Ok(()) => return Ok(Done::Fresh(outcome)),
@@ -104,19 +102,15 @@ impl Kernel {
         }
     }
 
-    /// Binds a key to its request in the system's realm. Needed where the realm of the command depends on the
-    /// request itself: the same key with another body would otherwise be looked up in another place.
+    /// Binds a key to its request before a command whose realm depends on the request itself.
     pub(crate) async fn claim_key(&self, key: &AnswerKey) -> Result<(), KernelError> {
         let keys = Keys { answer: Some(key.clone()), ..Keys::default() };
         for _ in 0..limits::DECIDE_ATTEMPTS {
             let snapshot = self.store.load(&Realm::System, &keys).await?;
-            if idempotency::replay(&snapshot, key)?.is_some() {
+            if idempotency::known(&snapshot, key)? != Known::New {
                 return Ok(());
             }
-            let answer =
-                Answer { key: key.clone(), status: REPEATABLE, body: String::new(), created_at: self.now() };
-            let mut commit = Commit::new(Realm::System);
-            commit.writes.push(Write::RememberAnswer(answer));
+            let commit = idempotency::claim(key, self.now());
             match self.commit(commit).await {
                 Ok(()) => return Ok(()),
                 Err(CommitError::Conflict(_)) => {}

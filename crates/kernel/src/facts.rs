@@ -5,20 +5,16 @@ use crate::{
     execute::{Flat, Plan},
 };
 use cardwire_model::{
-    BoxHead, BoxId, Card, CardDraft, CardId, Conflict, EventId, Keys, Origin, ProjectId, Realm, Snapshot,
-    limits,
+    BoxHead, BoxId, Card, CardDraft, CardId, Conflict, Keys, Origin, ProjectId, Realm, Snapshot, limits,
 };
-use cardwire_protocol::{
-    Moment,
-    facts::{
-        append::{self, Append, Appended, PutAndAppend},
-        create_box::{self, CreateBox, Created},
-        delete_card,
-        fork_box::{self, ForkBox},
-        put_card::{self, Put, PutCard},
-        rewrite_box::{self, RewriteBox},
-        seal_box,
-    },
+use cardwire_protocol::facts::{
+    append::{self, Append, Appended, PutAndAppend},
+    create_box::{self, CreateBox, Created},
+    delete_card,
+    fork_box::{self, ForkBox},
+    put_card::{self, Put, PutCard},
+    rewrite_box::{self, RewriteBox},
+    seal_box,
 };
 use cardwire_store::CommitError;
 
@@ -124,13 +120,11 @@ impl Kernel {
         box_id: BoxId,
         drafts: Vec<(CardDraft, Origin)>,
     ) -> Result<Appended, KernelError> {
-        let now = self.now();
+        let moment = self.moment(caller);
         let cards: Vec<Card> = drafts
             .into_iter()
-            .map(|(draft, origin)| draft.into_card(self.card_id(), origin, now))
+            .map(|(draft, origin)| draft.into_card(self.card_id(), origin, moment.now))
             .collect::<Result<_, _>>()?;
-        let moment =
-            Moment { now, actor: caller.actor.clone(), event_id: EventId::from_uuid(self.ids.uuid()) };
         let command = PutAndAppend { project: project.clone(), box_id, cards };
         let key = (project.clone(), box_id);
         let mut remembered = self.heads.get(&key);

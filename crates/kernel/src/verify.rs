@@ -1,7 +1,7 @@
 //! `cardwire verify`: recomputes what can be recomputed, page by page, and says what does not fit (SEC-05).
 
 use crate::{Caller, Kernel, KernelError};
-use cardwire_model::{AuditAction, AuditVerdict, CanonicalJson, ChainHead, Commit, NewAudit, Realm};
+use cardwire_model::{ChainHead, Realm};
 use cardwire_protocol::audit;
 use cardwire_store::CommitError;
 
@@ -132,16 +132,7 @@ impl Kernel {
     }
 
     async fn record_verification(&self, caller: &Caller, report: &VerifyReport) -> Result<(), KernelError> {
-        let mut commit = Commit::new(Realm::System);
-        let detail = serde_json::json!({ "ok": report.is_ok(), "realms": report.realms.len() });
-        commit.audit.push(NewAudit {
-            actor: caller.actor.name().to_owned(),
-            action: AuditAction::AdminVerify,
-            subject: "store".to_owned(),
-            verdict: AuditVerdict::Allowed,
-            detail: CanonicalJson::from_value(&detail)?,
-            at: self.now(),
-        });
+        let commit = audit::record_verification(&self.moment(caller), report.is_ok(), report.realms.len());
         match self.commit(commit).await {
             Ok(()) | Err(CommitError::Conflict(_)) => Ok(()),
             Err(CommitError::Store(error)) => Err(error.into()),

@@ -1,6 +1,8 @@
 //! SEC-05: sealing audit rows into the chain of their realm, and checking a chain.
 
-use cardwire_model::{AuditRow, ChainHead, Commit, Expect, Realm, Write};
+use crate::Moment;
+use cardwire_model::{AuditAction, AuditRow, ChainHead, Commit, Expect, Realm, Write};
+use serde_json::json;
 
 /// The commit that seals `rows`, in the order given, after `head`.
 pub fn seal(realm: &Realm, head: ChainHead, rows: &[AuditRow]) -> Commit {
@@ -22,12 +24,21 @@ pub fn follow(realm: &Realm, head: ChainHead, rows: &[AuditRow]) -> Result<Chain
     })
 }
 
+/// Records that the store was verified, and whether everything fitted.
+pub fn record_verification(moment: &Moment, ok: bool, realms: usize) -> Commit {
+    let mut commit = Commit::new(Realm::System);
+    commit.audit.push(moment.audit(
+        AuditAction::AdminVerify,
+        "store",
+        &json!({ "ok": ok, "realms": realms }),
+    ));
+    commit
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::fixtures::moment;
-    use cardwire_model::AuditAction;
-    use serde_json::json;
 
     fn sealed_rows(realm: &Realm) -> Vec<AuditRow> {
         let audit = |n: u64| moment().audit(AuditAction::TokenCreate, n, &json!({}));

@@ -13,7 +13,7 @@ use crate::Rejection;
 use cardwire_model::{
     BoxHead, BoxId, CardId, Entry, Generation, Invalid, NewBox, Snapshot, Timestamp, limits,
 };
-use std::collections::HashSet;
+use std::{collections::HashSet, hash::Hash};
 
 /// The box, which must exist and take changes (CB-12, X-09).
 fn open_box(snapshot: &Snapshot, box_id: BoxId) -> Result<&BoxHead, Rejection> {
@@ -34,9 +34,9 @@ fn check_cards(snapshot: &Snapshot, card_ids: &[CardId], now: Timestamp) -> Resu
 }
 
 /// The ids without repeats; the first occurrence keeps its place (CB-11).
-fn distinct(card_ids: &[CardId]) -> Vec<CardId> {
-    let mut seen = HashSet::with_capacity(card_ids.len());
-    card_ids.iter().copied().filter(|id| seen.insert(*id)).collect()
+pub fn distinct<T: Copy + Eq + Hash>(ids: &[T]) -> Vec<T> {
+    let mut seen = HashSet::with_capacity(ids.len());
+    ids.iter().copied().filter(|id| seen.insert(*id)).collect()
 }
 
 fn check_box_size(cards: usize) -> Result<(), Rejection> {

@@ -7,9 +7,10 @@ pub(crate) mod system;
 pub(crate) mod tokens;
 
 use axum::http::StatusCode;
+use cardwire_kernel::protocol::facts;
 use cardwire_model::{Invalid, limits};
 use serde::Serialize;
-use std::{collections::HashSet, hash::Hash};
+use std::hash::Hash;
 
 /// The answer to remember: what will be sent, as text.
 fn remembered<T: Serialize>(status: StatusCode, body: &T) -> Option<(u16, String)> {
@@ -18,8 +19,7 @@ fn remembered<T: Serialize>(status: StatusCode, body: &T) -> Option<(u16, String
 
 /// The distinct ids in request order, at most as many as one batch may read.
 fn distinct<T: Copy + Eq + Hash>(field: &str, ids: &[T]) -> Result<Vec<T>, Invalid> {
-    let mut seen = HashSet::with_capacity(ids.len());
-    let distinct: Vec<T> = ids.iter().copied().filter(|id| seen.insert(*id)).collect();
+    let distinct = facts::distinct(ids);
     if distinct.len() > limits::BATCH_IDS {
         let reason = format!("at most {} distinct ids, got {}", limits::BATCH_IDS, distinct.len());
         return Err(Invalid::field(field, reason));

@@ -3,11 +3,12 @@
 use super::card;
 use crate::{client::Client, failure::Failure, output::Output, route::Route};
 use axum::http::Method;
+use cardwire_kernel::protocol::facts::distinct;
 use cardwire_model::{CardId, limits};
 use clap::Args;
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 #[derive(Debug, Args)]
 pub(crate) struct GetArgs {
@@ -66,11 +67,6 @@ pub(crate) async fn run(
         return Err(Failure::not_found(format!("none of these cards is in project {project}")));
     }
     Ok(())
-}
-
-fn distinct(ids: &[CardId]) -> Vec<CardId> {
-    let mut seen = HashSet::new();
-    ids.iter().copied().filter(|id| seen.insert(*id)).collect()
 }
 
 /// Reads as many at once as the server allows.

@@ -21,6 +21,7 @@ use cardwire_kernel::{
     protocol::{
         Rejection,
         facts::{
+            self,
             append::{Append, Appended},
             create_box::Created,
             rewrite_box::RewriteBox,
@@ -46,16 +47,9 @@ pub(crate) async fn get(request: Request) -> Answer {
 pub(crate) async fn cards(request: Request) -> Answer {
     let (project, box_id) = (request.project()?, request.param("box_id")?);
     let limit = request.limit(limits::HYDRATE_DEFAULT, limits::HYDRATE_MAX)?;
-    let kernel = &request.state.kernel;
-    let (view, tail) = kernel.box_tail(project, box_id, limit).await?;
-    if !request.flag("include_deleted")?.unwrap_or(false) {
-        let cards: Vec<_> = tail.cards.iter().map(|card| CardOut::new(project, card)).collect();
-        return respond::ok(&cards);
-    }
-    let ids: Vec<_> = view.card_ids().collect();
-    let last = &ids[ids.len().saturating_sub(limit)..];
-    let all = kernel.get_cards(project, last, true).await?;
-    respond::ok(&all.iter().map(|card| CardOut::new(project, card)).collect::<Vec<_>>())
+    let include_deleted = request.flag("include_deleted")?.unwrap_or(false);
+    let (_, tail) = request.state.kernel.box_tail(project, box_id, limit, include_deleted).await?;
+    respond::ok(&tail.cards.iter().map(|card| CardOut::new(project, card)).collect::<Vec<_>>())
 }
 
 pub(crate) async fn provenance(request: Request) -> Answer {
@@ -75,7 +69,7 @@ pub(crate) async fn batch(request: Request) -> Answer {
     let mut out = BoxBatchOut { boxes: vec![], missing_box_ids: vec![], missing_card_ids: vec![] };
     for box_id in distinct("box_ids", &asked)? {
         let read = if body.hydrate {
-            kernel.box_tail(project, box_id, limit).await.map(|(view, tail)| (view, Some(tail)))
+            kernel.box_tail(project, box_id, limit, false).await.map(|(view, tail)| (view, Some(tail)))
         } else {
             kernel.view_box(project, box_id, None).await.map(|view| (view, None))
         };
@@ -126,9 +120,7 @@ pub(crate) async fn create(request: Request) -> Answer {
 
 /// A box that was made of these cards just now.
 fn new_box(head: &BoxHead, ids: &[CardId]) -> BoxOut {
-    let mut seen = std::collections::HashSet::with_capacity(ids.len());
-    let distinct = ids.iter().filter(|id| seen.insert(**id)).map(ToString::to_string);
-    BoxOut::with_cards(head, distinct.collect())
+    BoxOut::with_cards(head, facts::distinct(ids).iter().map(ToString::to_string).collect())
 }
 
 pub(crate) async fn append(request: Request) -> Answer {
