@@ -11,6 +11,372 @@ CREATE TYPE public.cw_append AS (
 
 ALTER TYPE public.cw_append OWNER TO cardwire_owner;
 
+CREATE TYPE public.cw_card_fact AS (
+	card_id uuid,
+	fact_hash bytea,
+	kind text,
+	tool_call_id text,
+	author_id text,
+	deleted_at bigint,
+	expires_at bigint
+);
+
+ALTER TYPE public.cw_card_fact OWNER TO cardwire_owner;
+
+CREATE TYPE public.cw_head AS (
+	nth integer,
+	agent_id text,
+	guard_epoch bigint,
+	guard_status text,
+	guard_marks bigint,
+	queued_min bigint,
+	queued_max bigint,
+	status text,
+	turn_epoch bigint,
+	active_agent_turn_id uuid,
+	inbox_id uuid,
+	channel_id text,
+	worker_target text,
+	profile_box_id uuid,
+	context_box_id uuid,
+	output_box_id uuid,
+	last_output_box_id uuid,
+	output_watermark bigint,
+	depth bigint,
+	trace_id text,
+	parent_step_id text,
+	waiting_tool_count bigint,
+	resume_deadline bigint,
+	dispatched_at bigint,
+	last_doorbell_at bigint,
+	deliverable_card_id uuid,
+	open_calls bigint,
+	marks bigint,
+	queued bigint,
+	updated_at bigint
+);
+
+ALTER TYPE public.cw_head OWNER TO cardwire_owner;
+
+CREATE TYPE public.cw_inbox_update AS (
+	nth integer,
+	inbox_id uuid,
+	from_status text,
+	status text,
+	turn_epoch bigint,
+	worker_id text,
+	token_hash bytea,
+	processed_at bigint,
+	retry_count bigint,
+	next_retry_at bigint,
+	reason text,
+	task_status text,
+	deliverable_card_id uuid,
+	error text,
+	error_code text,
+	output_from bigint,
+	output_until bigint,
+	ended_at bigint
+);
+
+ALTER TYPE public.cw_inbox_update OWNER TO cardwire_owner;
+
+CREATE TYPE public.cw_output AS (
+	box_id uuid,
+	agent_id text
+);
+
+ALTER TYPE public.cw_output OWNER TO cardwire_owner;
+
+CREATE TABLE public.answers (
+    project_id text NOT NULL COLLATE pg_catalog."C",
+    caller text NOT NULL COLLATE pg_catalog."C",
+    key text NOT NULL COLLATE pg_catalog."C",
+    request_hash bytea NOT NULL,
+    status integer NOT NULL,
+    body text NOT NULL,
+    created_at bigint NOT NULL
+);
+
+ALTER TABLE ONLY public.answers FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE public.answers OWNER TO cardwire_owner;
+
+CREATE TABLE public.card_boxes (
+    project_id text NOT NULL COLLATE pg_catalog."C",
+    box_id uuid NOT NULL,
+    generation bigint NOT NULL,
+    len bigint NOT NULL,
+    entries bigint NOT NULL,
+    depth integer NOT NULL,
+    sealed boolean NOT NULL,
+    handover_hash bytea,
+    created_at bigint NOT NULL
+)
+WITH (fillfactor='70');
+
+ALTER TABLE ONLY public.card_boxes FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE public.card_boxes OWNER TO cardwire_owner;
+
+CREATE TABLE public.resource_profiles (
+    project_id text NOT NULL COLLATE pg_catalog."C",
+    profile_name text NOT NULL COLLATE pg_catalog."C",
+    worker_target text NOT NULL,
+    profile_box_id uuid NOT NULL,
+    card_id uuid NOT NULL,
+    tags text[] NOT NULL,
+    revision bigint NOT NULL,
+    created_at bigint NOT NULL,
+    updated_at bigint NOT NULL,
+    deleted_at bigint
+);
+
+ALTER TABLE ONLY public.resource_profiles FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE public.resource_profiles OWNER TO cardwire_owner;
+
+CREATE TABLE public.resource_project_agents (
+    project_id text NOT NULL COLLATE pg_catalog."C",
+    agent_id text NOT NULL COLLATE pg_catalog."C",
+    profile_name text NOT NULL,
+    profile_box_id uuid NOT NULL,
+    worker_target text NOT NULL,
+    display_name text,
+    tags text[] NOT NULL,
+    owner_agent_id text,
+    metadata text NOT NULL,
+    revision bigint NOT NULL,
+    created_at bigint NOT NULL,
+    updated_at bigint NOT NULL
+);
+
+ALTER TABLE ONLY public.resource_project_agents FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE public.resource_project_agents OWNER TO cardwire_owner;
+
+CREATE TABLE public.resource_projects (
+    project_id text NOT NULL COLLATE pg_catalog."C",
+    title text,
+    settings text NOT NULL,
+    revision bigint NOT NULL,
+    deletions bigint NOT NULL,
+    created_at bigint NOT NULL,
+    updated_at bigint NOT NULL,
+    deleted_at bigint
+);
+
+ALTER TABLE ONLY public.resource_projects FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE public.resource_projects OWNER TO cardwire_owner;
+
+CREATE TABLE public.state_agent_inbox (
+    project_id text NOT NULL COLLATE pg_catalog."C",
+    inbox_id uuid NOT NULL,
+    seq bigint NOT NULL,
+    created_at bigint NOT NULL,
+    agent_turn_id uuid NOT NULL,
+    agent_id text NOT NULL COLLATE pg_catalog."C",
+    kind text NOT NULL,
+    correlation_id text NOT NULL COLLATE pg_catalog."C",
+    worker_target text NOT NULL COLLATE pg_catalog."C",
+    channel_id text,
+    depth bigint,
+    trace_id text,
+    parent_agent_turn_id uuid,
+    parent_tool_call_id text,
+    parent_step_id text,
+    output_box_id uuid,
+    payload text NOT NULL,
+    status text NOT NULL,
+    turn_epoch bigint,
+    worker_id text,
+    token_hash bytea,
+    processed_at bigint,
+    retry_count bigint NOT NULL,
+    next_retry_at bigint,
+    reason text,
+    task_status text,
+    deliverable_card_id uuid,
+    error text,
+    error_code text,
+    output_from bigint,
+    output_until bigint,
+    ended_at bigint
+)
+WITH (fillfactor='50');
+
+ALTER TABLE ONLY public.state_agent_inbox FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE public.state_agent_inbox OWNER TO cardwire_owner;
+
+CREATE TABLE public.state_agent_state_head (
+    project_id text NOT NULL COLLATE pg_catalog."C",
+    agent_id text NOT NULL COLLATE pg_catalog."C",
+    active_agent_turn_id uuid,
+    inbox_id uuid,
+    profile_box_id uuid,
+    context_box_id uuid,
+    output_box_id uuid,
+    last_output_box_id uuid,
+    turn_epoch bigint NOT NULL,
+    output_watermark bigint,
+    depth bigint,
+    dispatched_at bigint,
+    channel_id text,
+    worker_target text,
+    trace_id text,
+    parent_step_id text,
+    status text NOT NULL,
+    waiting_tool_count bigint,
+    resume_deadline bigint,
+    last_doorbell_at bigint,
+    deliverable_card_id uuid,
+    open_calls bigint NOT NULL,
+    marks bigint NOT NULL,
+    updated_at bigint NOT NULL,
+    queued bigint NOT NULL,
+    busy boolean NOT NULL
+)
+WITH (fillfactor='50');
+
+ALTER TABLE ONLY public.state_agent_state_head FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE public.state_agent_state_head OWNER TO cardwire_owner;
+
+CREATE TABLE public.state_agent_steps (
+    project_id text NOT NULL COLLATE pg_catalog."C",
+    step_id text NOT NULL COLLATE pg_catalog."C",
+    agent_id text NOT NULL COLLATE pg_catalog."C",
+    agent_turn_id uuid NOT NULL,
+    turn_epoch bigint NOT NULL,
+    trace_id text NOT NULL,
+    created_at bigint NOT NULL,
+    phase text NOT NULL,
+    status text,
+    call_id text,
+    request_box_id uuid,
+    output_len bigint NOT NULL,
+    metadata text NOT NULL,
+    updated_at bigint NOT NULL
+);
+
+ALTER TABLE ONLY public.state_agent_steps FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE public.state_agent_steps OWNER TO cardwire_owner;
+
+CREATE TABLE public.state_execution_edges (
+    project_id text NOT NULL COLLATE pg_catalog."C",
+    edge_id uuid NOT NULL,
+    primitive text NOT NULL,
+    edge_phase text NOT NULL,
+    correlation_id text NOT NULL COLLATE pg_catalog."C",
+    scope uuid NOT NULL,
+    source_agent_id text COLLATE pg_catalog."C",
+    source_agent_turn_id uuid,
+    target_agent_id text COLLATE pg_catalog."C",
+    target_agent_turn_id uuid,
+    depth bigint NOT NULL,
+    trace_id text NOT NULL,
+    parent_step_id text,
+    inbox_id uuid,
+    request_hash bytea,
+    created_at bigint NOT NULL
+);
+
+ALTER TABLE ONLY public.state_execution_edges FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE public.state_execution_edges OWNER TO cardwire_owner;
+
+CREATE TABLE public.state_tool_calls (
+    project_id text NOT NULL COLLATE pg_catalog."C",
+    agent_turn_id uuid NOT NULL,
+    tool_call_id text NOT NULL COLLATE pg_catalog."C",
+    agent_id text NOT NULL COLLATE pg_catalog."C",
+    created_at bigint NOT NULL,
+    call_card_id uuid,
+    waiting boolean NOT NULL,
+    answer_status text,
+    terminate boolean,
+    answer_card_id uuid,
+    answered_at bigint,
+    CONSTRAINT state_tool_calls_check CHECK ((num_nulls(answer_status, terminate, answer_card_id, answered_at) = ANY (ARRAY[0, 4])))
+)
+WITH (fillfactor='70');
+
+ALTER TABLE ONLY public.state_tool_calls FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE public.state_tool_calls OWNER TO cardwire_owner;
+
+CREATE TABLE public.tokens (
+    project_id text NOT NULL COLLATE pg_catalog."C",
+    token_id uuid NOT NULL,
+    secret_hash bytea NOT NULL,
+    scopes text NOT NULL,
+    created_at bigint NOT NULL,
+    expires_at bigint,
+    revoked_at bigint
+);
+
+ALTER TABLE ONLY public.tokens FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE public.tokens OWNER TO cardwire_owner;
+
+CREATE TYPE public.cw_snapshot AS (
+	project public.resource_projects,
+	cards public.cw_card_fact[],
+	boxes public.card_boxes[],
+	members uuid[],
+	token public.tokens,
+	answer public.answers,
+	agent public.resource_project_agents,
+	head public.state_agent_state_head,
+	turn public.state_agent_inbox,
+	calls public.state_tool_calls[],
+	reports public.state_agent_inbox[],
+	next public.state_agent_inbox[],
+	depth bigint,
+	inbox public.state_agent_inbox,
+	edge public.state_execution_edges,
+	step public.state_agent_steps,
+	writers public.cw_output[],
+	profile public.resource_profiles,
+	is_lost boolean,
+	lost_copy public.state_agent_state_head,
+	lost_epoch bigint,
+	lost_turn public.state_agent_inbox,
+	lost_output_box uuid,
+	lost_queued bigint
+);
+
+ALTER TYPE public.cw_snapshot OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_add_edge(in_edges public.state_execution_edges[]) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO state_execution_edges SELECT * FROM unnest(in_edges);
+    RETURN true;
+END
+$$;
+
+ALTER FUNCTION public.cw_add_edge(in_edges public.state_execution_edges[]) OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_add_identity_edge(in_project text, in_rows jsonb) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO state_identity_edges (project_id, edge_id, action, source_agent_id, target_agent_id, channel_id,
+        trace_id, metadata, created_at)
+    SELECT in_project, edge_id, action, source_agent_id, target_agent_id, channel_id, trace_id, metadata, created_at
+    FROM jsonb_populate_recordset(NULL::state_identity_edges, in_rows)
+    ORDER BY edge_id;
+    RETURN true;
+END
+$$;
+
+ALTER FUNCTION public.cw_add_identity_edge(in_project text, in_rows jsonb) OWNER TO cardwire_owner;
+
 CREATE FUNCTION public.cw_append_cards(in_project text, in_appends public.cw_append[]) RETURNS boolean
     LANGUAGE plpgsql
     AS $$
@@ -138,14 +504,18 @@ CREATE TABLE public.events (
     channel text NOT NULL,
     agent_id text COLLATE pg_catalog."C",
     data text NOT NULL,
-    at bigint NOT NULL
-);
+    at bigint NOT NULL,
+    agent_turn_id uuid,
+    batch_id uuid,
+    trace_id text
+)
+WITH (fillfactor='50');
 
 ALTER TABLE ONLY public.events FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE public.events OWNER TO cardwire_owner;
 
-CREATE FUNCTION public.cw_commit(in_project text, in_cards public.cards[], in_appends public.cw_append[], in_events public.events[], in_rest jsonb) RETURNS void
+CREATE FUNCTION public.cw_commit(in_project text, in_boxes uuid[], in_outputs public.cw_output[], in_cards public.cards[], in_appends public.cw_append[], in_new_heads public.cw_head[], in_moves public.cw_head[], in_nudges public.cw_head[], in_agents text[], in_inbox public.state_agent_inbox[], in_inbox_updates public.cw_inbox_update[], in_inbox_ids uuid[], in_edges public.state_execution_edges[], in_steps public.state_agent_steps[], in_step_updates public.state_agent_steps[], in_events public.events[], in_rest jsonb) RETURNS void
     LANGUAGE plpgsql
     AS $$
 DECLARE
@@ -157,11 +527,38 @@ BEGIN
     IF in_rest IS NOT NULL THEN
         done := cw_expect(in_project, in_rest);
     END IF;
+    IF in_boxes IS NOT NULL THEN
+        done := cw_lock_boxes(in_project, in_boxes);
+        IF in_outputs IS NOT NULL THEN
+            done := cw_output_free(in_project, in_outputs);
+        END IF;
+        IF in_rest ? 'open_box' THEN
+            done := cw_open_box(in_project, in_rest -> 'open_box');
+        END IF;
+    END IF;
     IF in_appends IS NOT NULL THEN
         done := cw_append_cards(in_project, in_appends);
     END IF;
     IF in_cards IS NOT NULL THEN
         done := cw_put_card(in_cards);
+    END IF;
+    IF in_agents IS NOT NULL OR in_new_heads IS NOT NULL THEN
+        done := cw_heads(in_project, in_new_heads, in_moves, in_nudges, in_agents);
+    END IF;
+    IF in_inbox IS NOT NULL THEN
+        done := cw_enqueue(in_inbox);
+    END IF;
+    IF in_inbox_updates IS NOT NULL THEN
+        done := cw_update_inbox(in_project, in_inbox_updates, in_inbox_ids);
+    END IF;
+    IF in_edges IS NOT NULL THEN
+        done := cw_add_edge(in_edges);
+    END IF;
+    IF in_steps IS NOT NULL THEN
+        done := cw_create_step(in_steps);
+    END IF;
+    IF in_step_updates IS NOT NULL THEN
+        done := cw_update_step(in_project, in_step_updates);
     END IF;
     IF in_rest IS NOT NULL THEN
         done := cw_rest(in_project, in_rest);
@@ -176,7 +573,7 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION public.cw_commit(in_project text, in_cards public.cards[], in_appends public.cw_append[], in_events public.events[], in_rest jsonb) OWNER TO cardwire_owner;
+ALTER FUNCTION public.cw_commit(in_project text, in_boxes uuid[], in_outputs public.cw_output[], in_cards public.cards[], in_appends public.cw_append[], in_new_heads public.cw_head[], in_moves public.cw_head[], in_nudges public.cw_head[], in_agents text[], in_inbox public.state_agent_inbox[], in_inbox_updates public.cw_inbox_update[], in_inbox_ids uuid[], in_edges public.state_execution_edges[], in_steps public.state_agent_steps[], in_step_updates public.state_agent_steps[], in_events public.events[], in_rest jsonb) OWNER TO cardwire_owner;
 
 CREATE FUNCTION public.cw_count_deletion(in_project text, in_count integer) RETURNS boolean
     LANGUAGE plpgsql
@@ -205,6 +602,26 @@ $$;
 
 ALTER FUNCTION public.cw_create_box(in_project text, in_rows jsonb) OWNER TO cardwire_owner;
 
+CREATE FUNCTION public.cw_create_head(in_project text, in_heads public.cw_head[]) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO state_agent_state_head (project_id, agent_id, active_agent_turn_id, inbox_id, profile_box_id,
+        context_box_id, output_box_id, last_output_box_id, turn_epoch, output_watermark, depth, dispatched_at,
+        channel_id, worker_target, trace_id, parent_step_id, status, waiting_tool_count, resume_deadline,
+        last_doorbell_at, deliverable_card_id, open_calls, marks, updated_at, queued, busy)
+    SELECT in_project, agent_id, active_agent_turn_id, inbox_id, profile_box_id,
+        context_box_id, output_box_id, last_output_box_id, turn_epoch, output_watermark, depth, dispatched_at,
+        channel_id, worker_target, trace_id, parent_step_id, status, waiting_tool_count, resume_deadline,
+        last_doorbell_at, deliverable_card_id, open_calls, marks, updated_at, queued, status <> 'idle' OR queued > 0
+    FROM unnest(in_heads);
+    RETURN cw_put_snapshot(
+        in_project, in_heads, ARRAY(SELECT agent_id FROM unnest(in_heads)), 0, cardinality(in_heads));
+END
+$$;
+
+ALTER FUNCTION public.cw_create_head(in_project text, in_heads public.cw_head[]) OWNER TO cardwire_owner;
+
 CREATE FUNCTION public.cw_create_project(in_project text, in_rows jsonb) RETURNS boolean
     LANGUAGE plpgsql
     AS $$
@@ -219,6 +636,17 @@ END
 $$;
 
 ALTER FUNCTION public.cw_create_project(in_project text, in_rows jsonb) OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_create_step(in_steps public.state_agent_steps[]) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO state_agent_steps SELECT * FROM unnest(in_steps);
+    RETURN true;
+END
+$$;
+
+ALTER FUNCTION public.cw_create_step(in_steps public.state_agent_steps[]) OWNER TO cardwire_owner;
 
 CREATE FUNCTION public.cw_create_token(in_project text, in_rows jsonb) RETURNS boolean
     LANGUAGE plpgsql
@@ -255,12 +683,34 @@ $$;
 
 ALTER FUNCTION public.cw_delete_card(in_project text, in_rows jsonb) OWNER TO cardwire_owner;
 
+CREATE FUNCTION public.cw_enqueue(in_items public.state_agent_inbox[]) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO state_agent_inbox (project_id, inbox_id, created_at, agent_turn_id, agent_id, kind, correlation_id,
+        worker_target, channel_id, depth, trace_id, parent_agent_turn_id, parent_tool_call_id, parent_step_id,
+        output_box_id, payload, status, turn_epoch, worker_id, token_hash, processed_at, retry_count,
+        next_retry_at, reason, task_status, deliverable_card_id, error, error_code, output_from, output_until,
+        ended_at)
+    SELECT project_id, inbox_id, created_at, agent_turn_id, agent_id, kind, correlation_id,
+        worker_target, channel_id, depth, trace_id, parent_agent_turn_id, parent_tool_call_id, parent_step_id,
+        output_box_id, payload, status, turn_epoch, worker_id, token_hash, processed_at, retry_count,
+        next_retry_at, reason, task_status, deliverable_card_id, error, error_code, output_from, output_until,
+        ended_at
+    FROM unnest(in_items);
+    RETURN true;
+END
+$$;
+
+ALTER FUNCTION public.cw_enqueue(in_items public.state_agent_inbox[]) OWNER TO cardwire_owner;
+
 CREATE FUNCTION public.cw_event(in_events public.events[]) RETURNS boolean
     LANGUAGE plpgsql
     AS $$
 BEGIN
-    INSERT INTO events (project_id, event_id, kind, target, channel, agent_id, data, at)
-    SELECT project_id, event_id, kind, target, channel, agent_id, data, at
+    INSERT INTO events (project_id, event_id, kind, target, channel, agent_id, data, at, agent_turn_id, batch_id,
+        trace_id)
+    SELECT project_id, event_id, kind, target, channel, agent_id, data, at, agent_turn_id, batch_id, trace_id
     FROM unnest(in_events);
     RETURN true;
 END
@@ -289,29 +739,221 @@ BEGIN
     IF in_rest ? 'chain_at' THEN
         done := cw_chain_at(in_project, in_rest -> 'chain_at');
     END IF;
-    IF in_rest ? 'open_box' THEN
-        done := cw_open_box(in_project, in_rest -> 'open_box');
-    END IF;
     RETURN true;
 END
 $$;
 
 ALTER FUNCTION public.cw_expect(in_project text, in_rest jsonb) OWNER TO cardwire_owner;
 
-CREATE FUNCTION public.cw_open_box(in_project text, in_rows jsonb) RETURNS boolean
+CREATE FUNCTION public.cw_heads(in_project text, in_creates public.cw_head[], in_moves public.cw_head[], in_nudges public.cw_head[], in_agents text[]) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    done boolean;
+BEGIN
+    IF in_creates IS NOT NULL THEN
+        done := cw_create_head(in_project, in_creates);
+    END IF;
+    IF in_moves IS NOT NULL AND in_nudges IS NOT NULL THEN
+        done := cw_lock_heads(in_project, in_agents);
+    END IF;
+    FOR round IN 0 .. coalesce(greatest(in_moves[cardinality(in_moves)].nth, in_nudges[cardinality(in_nudges)].nth), -1)
+    LOOP
+        IF in_moves IS NOT NULL THEN
+            done := cw_move_head(in_project, in_moves, in_agents, round);
+        END IF;
+        IF in_nudges IS NOT NULL THEN
+            done := cw_nudge_head(in_project, in_nudges, in_agents, round);
+        END IF;
+    END LOOP;
+    RETURN true;
+END
+$$;
+
+ALTER FUNCTION public.cw_heads(in_project text, in_creates public.cw_head[], in_moves public.cw_head[], in_nudges public.cw_head[], in_agents text[]) OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_load(in_project text, in_wants_project boolean, in_cards uuid[], in_boxes uuid[], in_member_box uuid, in_member_cards uuid[], in_token uuid, in_caller text, in_key text, in_agent text, in_turn uuid, in_next bigint, in_depth_of uuid, in_inbox uuid, in_correlation text, in_primitive text, in_phase text, in_step text, in_writers_of uuid[], in_profile text) RETURNS public.cw_snapshot
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE
+    tenant text;
+    found cw_snapshot;
+    head_of text := in_agent;
+    wanted uuid[] := in_boxes;
+BEGIN
+    tenant := set_config('cardwire.project', in_project, true);
+    IF in_wants_project THEN
+        found.project := cw_read_project(in_project);
+    END IF;
+    IF in_cards IS NOT NULL THEN
+        found.cards := cw_read_card_facts(in_project, in_cards);
+    END IF;
+    IF in_member_cards IS NOT NULL THEN
+        found.members := cw_read_members(in_project, in_member_box, in_member_cards);
+    END IF;
+    IF in_token IS NOT NULL THEN
+        found.token := cw_read_token(in_project, in_token);
+    END IF;
+    IF in_key IS NOT NULL THEN
+        found.answer := cw_read_answer(in_project, in_caller, in_key);
+    END IF;
+    IF in_agent IS NOT NULL THEN
+        found.agent := cw_read_agent(in_project, in_agent);
+    END IF;
+    IF in_turn IS NOT NULL THEN
+        found.turn := cw_read_turn(in_project, in_turn);
+        IF (found.turn).agent_id IS NOT NULL THEN
+            head_of := (found.turn).agent_id;
+            wanted := wanted || (found.turn).output_box_id;
+            found.calls := cw_read_turn_calls(in_project, in_turn);
+            found.reports := cw_read_turn_reports(in_project, in_turn);
+            found.next := cw_read_next_turns(in_project, head_of, in_next);
+        END IF;
+    END IF;
+    IF head_of IS NOT NULL THEN
+        found.head := cw_read_head(in_project, head_of);
+        IF (found.head).agent_id IS NULL THEN
+            found.is_lost := true;
+            found.lost_copy := cw_read_lost_copy(in_project, head_of);
+            found.lost_epoch := cw_read_lost_epoch(in_project, head_of);
+            found.lost_turn := cw_read_lost_turn(in_project, head_of);
+            found.lost_output_box := cw_read_lost_output_box(in_project, head_of);
+            found.lost_queued := cw_read_lost_queued(in_project, head_of);
+        END IF;
+    END IF;
+    IF wanted IS NOT NULL THEN
+        found.boxes := cw_read_boxes(in_project, wanted);
+    END IF;
+    IF in_depth_of IS NOT NULL THEN
+        found.depth := cw_read_depth(in_project, in_depth_of);
+    END IF;
+    IF in_inbox IS NOT NULL THEN
+        found.inbox := cw_read_inbox_item(in_project, in_inbox);
+    END IF;
+    IF in_correlation IS NOT NULL THEN
+        found.edge := cw_read_edge(in_project, in_correlation, in_primitive, in_phase);
+    END IF;
+    IF in_step IS NOT NULL THEN
+        found.step := cw_read_step(in_project, in_step);
+    END IF;
+    IF in_writers_of IS NOT NULL THEN
+        found.writers := cw_read_writers(in_project, in_writers_of);
+    END IF;
+    IF in_profile IS NOT NULL THEN
+        found.profile := cw_read_profile(in_project, in_profile);
+    END IF;
+    RETURN found;
+END
+$$;
+
+ALTER FUNCTION public.cw_load(in_project text, in_wants_project boolean, in_cards uuid[], in_boxes uuid[], in_member_box uuid, in_member_cards uuid[], in_token uuid, in_caller text, in_key text, in_agent text, in_turn uuid, in_next bigint, in_depth_of uuid, in_inbox uuid, in_correlation text, in_primitive text, in_phase text, in_step text, in_writers_of uuid[], in_profile text) OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_lock_boxes(in_project text, in_boxes uuid[]) RETURNS boolean
     LANGUAGE plpgsql
     AS $$
 BEGIN
     PERFORM 1
     FROM card_boxes
-    WHERE project_id = in_project
-        AND box_id = ANY (ARRAY(SELECT r.box_id FROM jsonb_to_recordset(in_rows) AS r (box_id uuid)))
+    WHERE project_id = in_project AND box_id = ANY (in_boxes)
     ORDER BY box_id
     FOR UPDATE;
+    RETURN true;
+END
+$$;
+
+ALTER FUNCTION public.cw_lock_boxes(in_project text, in_boxes uuid[]) OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_lock_heads(in_project text, in_agents text[]) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    PERFORM 1
+    FROM state_agent_state_head
+    WHERE project_id = in_project AND agent_id = ANY (in_agents)
+    ORDER BY agent_id
+    FOR UPDATE;
+    RETURN true;
+END
+$$;
+
+ALTER FUNCTION public.cw_lock_heads(in_project text, in_agents text[]) OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_move_head(in_project text, in_heads public.cw_head[], in_agents text[], in_nth integer) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    wanted integer := cardinality(in_heads);
+    moved integer;
+BEGIN
+    IF in_nth > 0 OR in_heads[wanted].nth > 0 THEN
+        wanted := (SELECT count(*) FROM unnest(in_heads) WHERE nth = in_nth);
+    END IF;
+    UPDATE state_agent_state_head h
+    SET active_agent_turn_id = u.active_agent_turn_id, inbox_id = u.inbox_id, profile_box_id = u.profile_box_id,
+        context_box_id = u.context_box_id, output_box_id = u.output_box_id,
+        last_output_box_id = u.last_output_box_id, turn_epoch = u.turn_epoch,
+        output_watermark = u.output_watermark, depth = u.depth, dispatched_at = u.dispatched_at,
+        channel_id = u.channel_id, worker_target = u.worker_target, trace_id = u.trace_id,
+        parent_step_id = u.parent_step_id, status = u.status, waiting_tool_count = u.waiting_tool_count,
+        resume_deadline = u.resume_deadline, last_doorbell_at = u.last_doorbell_at,
+        deliverable_card_id = u.deliverable_card_id, open_calls = u.open_calls, marks = u.marks,
+        updated_at = u.updated_at, queued = h.queued + u.queued,
+        busy = u.status <> 'idle' OR h.queued + u.queued > 0
+    FROM unnest(in_heads) AS u
+    WHERE h.project_id = in_project AND h.agent_id = ANY (in_agents) AND h.agent_id = u.agent_id AND u.nth = in_nth
+        AND h.turn_epoch = u.guard_epoch AND h.status = u.guard_status
+        AND (u.guard_marks IS NULL OR h.marks = u.guard_marks)
+        AND h.queued BETWEEN u.queued_min AND u.queued_max AND h.queued + u.queued >= 0;
+    GET DIAGNOSTICS moved = ROW_COUNT;
+    IF moved <> wanted THEN
+        RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'head';
+    END IF;
+    RETURN moved = 0 OR cw_put_snapshot(in_project, in_heads, in_agents, in_nth, moved);
+END
+$$;
+
+ALTER FUNCTION public.cw_move_head(in_project text, in_heads public.cw_head[], in_agents text[], in_nth integer) OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_nudge_head(in_project text, in_heads public.cw_head[], in_agents text[], in_nth integer) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    wanted integer := cardinality(in_heads);
+    nudged integer;
+BEGIN
+    IF in_nth > 0 OR in_heads[wanted].nth > 0 THEN
+        wanted := (SELECT count(*) FROM unnest(in_heads) WHERE nth = in_nth);
+    END IF;
+    UPDATE state_agent_state_head h
+    SET updated_at = greatest(h.updated_at, u.updated_at),
+        last_doorbell_at = coalesce(u.last_doorbell_at, h.last_doorbell_at),
+        deliverable_card_id = coalesce(u.deliverable_card_id, h.deliverable_card_id),
+        open_calls = h.open_calls + u.open_calls, marks = h.marks + u.marks, queued = h.queued + u.queued,
+        busy = h.status <> 'idle' OR h.queued + u.queued > 0
+    FROM unnest(in_heads) AS u
+    WHERE h.project_id = in_project AND h.agent_id = ANY (in_agents) AND h.agent_id = u.agent_id AND u.nth = in_nth
+        AND h.turn_epoch = u.guard_epoch AND h.status = u.guard_status
+        AND (u.guard_marks IS NULL OR h.marks = u.guard_marks)
+        AND h.queued BETWEEN u.queued_min AND u.queued_max AND h.queued + u.queued >= 0
+        AND h.open_calls + u.open_calls >= 0;
+    GET DIAGNOSTICS nudged = ROW_COUNT;
+    IF nudged <> wanted THEN
+        RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'head';
+    END IF;
+    RETURN true;
+END
+$$;
+
+ALTER FUNCTION public.cw_nudge_head(in_project text, in_heads public.cw_head[], in_agents text[], in_nth integer) OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_open_box(in_project text, in_rows jsonb) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
     IF EXISTS (
         SELECT 1
         FROM jsonb_to_recordset(in_rows) AS r (box_id uuid, generation bigint, min_len bigint, max_len bigint)
-        WHERE r.generation IS NOT NULL AND NOT EXISTS (
+        WHERE NOT EXISTS (
             SELECT 1
             FROM card_boxes b
             WHERE b.project_id = in_project AND b.box_id = r.box_id AND b.generation = r.generation
@@ -324,6 +966,49 @@ END
 $$;
 
 ALTER FUNCTION public.cw_open_box(in_project text, in_rows jsonb) OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_open_call(in_project text, in_rows jsonb) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO state_tool_calls (project_id, agent_turn_id, tool_call_id, agent_id, created_at, call_card_id,
+        waiting, answer_status, terminate, answer_card_id, answered_at)
+    SELECT in_project, agent_turn_id, tool_call_id, agent_id, created_at, call_card_id, waiting, answer_status,
+        terminate, answer_card_id, answered_at
+    FROM jsonb_populate_recordset(NULL::state_tool_calls, in_rows)
+    ORDER BY agent_turn_id, tool_call_id;
+    RETURN true;
+END
+$$;
+
+ALTER FUNCTION public.cw_open_call(in_project text, in_rows jsonb) OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_output_free(in_project text, in_outputs public.cw_output[]) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF EXISTS (
+        SELECT 1
+        FROM unnest(in_outputs) AS o
+        WHERE NOT EXISTS (SELECT 1 FROM card_boxes b WHERE b.project_id = in_project AND b.box_id = o.box_id)
+            OR EXISTS (
+                SELECT 1
+                FROM state_agent_inbox i
+                WHERE i.project_id = in_project AND i.output_box_id = o.box_id AND i.agent_id < o.agent_id
+                    AND i.kind = 'turn' AND i.status IN ('queued', 'pending', 'processing', 'deferred'))
+            OR EXISTS (
+                SELECT 1
+                FROM state_agent_inbox i
+                WHERE i.project_id = in_project AND i.output_box_id = o.box_id AND i.agent_id > o.agent_id
+                    AND i.kind = 'turn' AND i.status IN ('queued', 'pending', 'processing', 'deferred')))
+    THEN
+        RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'box';
+    END IF;
+    RETURN true;
+END
+$$;
+
+ALTER FUNCTION public.cw_output_free(in_project text, in_outputs public.cw_output[]) OWNER TO cardwire_owner;
 
 CREATE FUNCTION public.cw_project_at(in_project text, in_revisions jsonb, in_changes boolean) RETURNS boolean
     LANGUAGE plpgsql
@@ -347,6 +1032,42 @@ $$;
 
 ALTER FUNCTION public.cw_project_at(in_project text, in_revisions jsonb, in_changes boolean) OWNER TO cardwire_owner;
 
+CREATE FUNCTION public.cw_put_agent(in_project text, in_rows jsonb) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    item record;
+BEGIN
+    FOR item IN
+        SELECT r.*, (e.value ->> 'was')::bigint AS was
+        FROM jsonb_array_elements(in_rows) WITH ORDINALITY AS e (value, place),
+            jsonb_populate_record(NULL::resource_project_agents, e.value) AS r
+        ORDER BY r.agent_id, e.place
+    LOOP
+        IF item.was IS NULL THEN
+            INSERT INTO resource_project_agents (project_id, agent_id, profile_name, profile_box_id, worker_target,
+                display_name, tags, owner_agent_id, metadata, revision, created_at, updated_at)
+            VALUES (in_project, item.agent_id, item.profile_name, item.profile_box_id, item.worker_target,
+                item.display_name, item.tags, item.owner_agent_id, item.metadata, item.revision, item.created_at,
+                item.updated_at);
+        ELSE
+            UPDATE resource_project_agents
+            SET profile_name = item.profile_name, profile_box_id = item.profile_box_id,
+                worker_target = item.worker_target, display_name = item.display_name, tags = item.tags,
+                owner_agent_id = item.owner_agent_id, metadata = item.metadata, revision = item.revision,
+                created_at = item.created_at, updated_at = item.updated_at
+            WHERE project_id = in_project AND agent_id = item.agent_id AND revision = item.was;
+            IF NOT FOUND THEN
+                RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'roster';
+            END IF;
+        END IF;
+    END LOOP;
+    RETURN true;
+END
+$$;
+
+ALTER FUNCTION public.cw_put_agent(in_project text, in_rows jsonb) OWNER TO cardwire_owner;
+
 CREATE FUNCTION public.cw_put_card(in_cards public.cards[]) RETURNS boolean
     LANGUAGE plpgsql
     AS $$
@@ -357,6 +1078,374 @@ END
 $$;
 
 ALTER FUNCTION public.cw_put_card(in_cards public.cards[]) OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_put_profile(in_project text, in_rows jsonb) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    item record;
+BEGIN
+    FOR item IN
+        SELECT r.*, (e.value ->> 'was')::bigint AS was
+        FROM jsonb_array_elements(in_rows) WITH ORDINALITY AS e (value, place),
+            jsonb_populate_record(NULL::resource_profiles, e.value) AS r
+        ORDER BY r.profile_name, e.place
+    LOOP
+        IF item.was IS NULL THEN
+            INSERT INTO resource_profiles (project_id, profile_name, worker_target, profile_box_id, card_id, tags,
+                revision, created_at, updated_at, deleted_at)
+            VALUES (in_project, item.profile_name, item.worker_target, item.profile_box_id, item.card_id, item.tags,
+                item.revision, item.created_at, item.updated_at, item.deleted_at);
+        ELSE
+            UPDATE resource_profiles
+            SET worker_target = item.worker_target, profile_box_id = item.profile_box_id, card_id = item.card_id,
+                tags = item.tags, revision = item.revision, created_at = item.created_at,
+                updated_at = item.updated_at, deleted_at = item.deleted_at
+            WHERE project_id = in_project AND profile_name = item.profile_name AND revision = item.was;
+            IF NOT FOUND THEN
+                RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'roster';
+            END IF;
+        END IF;
+    END LOOP;
+    RETURN true;
+END
+$$;
+
+ALTER FUNCTION public.cw_put_profile(in_project text, in_rows jsonb) OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_put_snapshot(in_project text, in_heads public.cw_head[], in_agents text[], in_nth integer, in_count integer) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    updated integer;
+BEGIN
+    UPDATE state_snapshots s
+    SET active_agent_turn_id = u.active_agent_turn_id, inbox_id = u.inbox_id, profile_box_id = u.profile_box_id,
+        context_box_id = u.context_box_id, output_box_id = u.output_box_id,
+        last_output_box_id = u.last_output_box_id, turn_epoch = u.turn_epoch,
+        output_watermark = u.output_watermark, depth = u.depth, dispatched_at = u.dispatched_at,
+        channel_id = u.channel_id, worker_target = u.worker_target, trace_id = u.trace_id,
+        parent_step_id = u.parent_step_id, status = u.status, waiting_tool_count = u.waiting_tool_count,
+        resume_deadline = u.resume_deadline, last_doorbell_at = u.last_doorbell_at,
+        deliverable_card_id = u.deliverable_card_id, open_calls = u.open_calls, marks = u.marks,
+        updated_at = u.updated_at
+    FROM unnest(in_heads) AS u
+    WHERE s.project_id = in_project AND s.agent_id = ANY (in_agents) AND s.agent_id = u.agent_id AND u.nth = in_nth;
+    GET DIAGNOSTICS updated = ROW_COUNT;
+    IF updated < in_count THEN
+        INSERT INTO state_snapshots (project_id, agent_id, active_agent_turn_id, inbox_id, profile_box_id,
+            context_box_id, output_box_id, last_output_box_id, turn_epoch, output_watermark, depth, dispatched_at,
+            channel_id, worker_target, trace_id, parent_step_id, status, waiting_tool_count, resume_deadline,
+            last_doorbell_at, deliverable_card_id, open_calls, marks, updated_at)
+        SELECT in_project, u.agent_id, u.active_agent_turn_id, u.inbox_id, u.profile_box_id,
+            u.context_box_id, u.output_box_id, u.last_output_box_id, u.turn_epoch, u.output_watermark, u.depth,
+            u.dispatched_at, u.channel_id, u.worker_target, u.trace_id, u.parent_step_id, u.status,
+            u.waiting_tool_count, u.resume_deadline, u.last_doorbell_at, u.deliverable_card_id, u.open_calls,
+            u.marks, u.updated_at
+        FROM unnest(in_heads) AS u
+        WHERE u.nth = in_nth AND NOT EXISTS (
+            SELECT 1 FROM state_snapshots s WHERE s.project_id = in_project AND s.agent_id = u.agent_id);
+    END IF;
+    RETURN true;
+END
+$$;
+
+ALTER FUNCTION public.cw_put_snapshot(in_project text, in_heads public.cw_head[], in_agents text[], in_nth integer, in_count integer) OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_read_agent(in_project text, in_agent text) RETURNS public.resource_project_agents
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN (
+        SELECT a FROM resource_project_agents a WHERE a.project_id = in_project AND a.agent_id = in_agent);
+END
+$$;
+
+ALTER FUNCTION public.cw_read_agent(in_project text, in_agent text) OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_read_answer(in_project text, in_caller text, in_key text) RETURNS public.answers
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN (
+        SELECT a FROM answers a WHERE a.project_id = in_project AND a.caller = in_caller AND a.key = in_key);
+END
+$$;
+
+ALTER FUNCTION public.cw_read_answer(in_project text, in_caller text, in_key text) OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_read_boxes(in_project text, in_boxes uuid[]) RETURNS public.card_boxes[]
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN ARRAY(
+        SELECT b FROM card_boxes b WHERE b.project_id = in_project AND b.box_id = ANY (in_boxes));
+END
+$$;
+
+ALTER FUNCTION public.cw_read_boxes(in_project text, in_boxes uuid[]) OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_read_card_facts(in_project text, in_cards uuid[]) RETURNS public.cw_card_fact[]
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN ARRAY(
+        SELECT (c.card_id, c.fact_hash, c.kind, c.tool_call_id, c.author_id, c.deleted_at, c.expires_at)::cw_card_fact
+        FROM cards c
+        WHERE c.project_id = in_project AND c.card_id = ANY (in_cards));
+END
+$$;
+
+ALTER FUNCTION public.cw_read_card_facts(in_project text, in_cards uuid[]) OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_read_depth(in_project text, in_turn uuid) RETURNS bigint
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN (
+        SELECT i.depth
+        FROM state_agent_inbox i
+        WHERE i.project_id = in_project AND i.agent_turn_id = in_turn AND i.kind = 'turn');
+END
+$$;
+
+ALTER FUNCTION public.cw_read_depth(in_project text, in_turn uuid) OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_read_edge(in_project text, in_correlation text, in_primitive text, in_phase text) RETURNS public.state_execution_edges
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN (
+        SELECT e
+        FROM state_execution_edges e
+        WHERE e.project_id = in_project AND e.correlation_id = in_correlation AND e.primitive = in_primitive
+            AND e.edge_phase = in_phase AND e.scope = '00000000-0000-0000-0000-000000000000');
+END
+$$;
+
+ALTER FUNCTION public.cw_read_edge(in_project text, in_correlation text, in_primitive text, in_phase text) OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_read_head(in_project text, in_agent text) RETURNS public.state_agent_state_head
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN (
+        SELECT h FROM state_agent_state_head h WHERE h.project_id = in_project AND h.agent_id = in_agent);
+END
+$$;
+
+ALTER FUNCTION public.cw_read_head(in_project text, in_agent text) OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_read_inbox_item(in_project text, in_inbox uuid) RETURNS public.state_agent_inbox
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN (
+        SELECT i FROM state_agent_inbox i WHERE i.project_id = in_project AND i.inbox_id = in_inbox);
+END
+$$;
+
+ALTER FUNCTION public.cw_read_inbox_item(in_project text, in_inbox uuid) OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_read_lost_copy(in_project text, in_agent text) RETURNS public.state_agent_state_head
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN (
+        SELECT (s.*, 0, false)::state_agent_state_head
+        FROM state_snapshots s
+        WHERE s.project_id = in_project AND s.agent_id = in_agent);
+END
+$$;
+
+ALTER FUNCTION public.cw_read_lost_copy(in_project text, in_agent text) OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_read_lost_epoch(in_project text, in_agent text) RETURNS bigint
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN (
+        SELECT greatest(
+            (SELECT max(turn_epoch) FROM state_agent_inbox WHERE project_id = in_project AND agent_id = in_agent),
+            (SELECT max(turn_epoch) FROM state_agent_steps WHERE project_id = in_project AND agent_id = in_agent),
+            0));
+END
+$$;
+
+ALTER FUNCTION public.cw_read_lost_epoch(in_project text, in_agent text) OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_read_lost_output_box(in_project text, in_agent text) RETURNS uuid
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN (
+        SELECT i.output_box_id
+        FROM state_agent_inbox i
+        WHERE i.project_id = in_project AND i.agent_id = in_agent AND i.kind = 'turn' AND i.ended_at IS NOT NULL
+        ORDER BY i.seq DESC
+        LIMIT 1);
+END
+$$;
+
+ALTER FUNCTION public.cw_read_lost_output_box(in_project text, in_agent text) OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_read_lost_queued(in_project text, in_agent text) RETURNS bigint
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN (
+        SELECT count(*)
+        FROM state_agent_inbox i
+        WHERE i.project_id = in_project AND i.agent_id = in_agent AND i.kind = 'turn' AND i.status = 'queued');
+END
+$$;
+
+ALTER FUNCTION public.cw_read_lost_queued(in_project text, in_agent text) OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_read_lost_turn(in_project text, in_agent text) RETURNS public.state_agent_inbox
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN (
+        SELECT i
+        FROM state_agent_inbox i
+        WHERE i.project_id = in_project AND i.agent_id = in_agent AND i.kind = 'turn'
+            AND i.status IN ('pending', 'processing', 'deferred')
+        ORDER BY i.seq DESC
+        LIMIT 1);
+END
+$$;
+
+ALTER FUNCTION public.cw_read_lost_turn(in_project text, in_agent text) OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_read_members(in_project text, in_box uuid, in_cards uuid[]) RETURNS uuid[]
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN ARRAY(
+        SELECT e.card_id
+        FROM card_boxes b
+        JOIN box_entries e ON e.project_id = b.project_id AND e.box_id = b.box_id AND e.generation = b.generation
+        WHERE b.project_id = in_project AND b.box_id = in_box AND e.card_id = ANY (in_cards));
+END
+$$;
+
+ALTER FUNCTION public.cw_read_members(in_project text, in_box uuid, in_cards uuid[]) OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_read_next_turns(in_project text, in_agent text, in_limit bigint) RETURNS public.state_agent_inbox[]
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN ARRAY(
+        SELECT i
+        FROM state_agent_inbox i
+        WHERE i.project_id = in_project AND i.agent_id = in_agent AND i.kind = 'turn' AND i.status = 'queued'
+        ORDER BY i.seq
+        LIMIT in_limit);
+END
+$$;
+
+ALTER FUNCTION public.cw_read_next_turns(in_project text, in_agent text, in_limit bigint) OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_read_profile(in_project text, in_profile text) RETURNS public.resource_profiles
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN (
+        SELECT p FROM resource_profiles p WHERE p.project_id = in_project AND p.profile_name = in_profile);
+END
+$$;
+
+ALTER FUNCTION public.cw_read_profile(in_project text, in_profile text) OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_read_project(in_project text) RETURNS public.resource_projects
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN (
+        SELECT p FROM resource_projects p WHERE p.project_id = in_project);
+END
+$$;
+
+ALTER FUNCTION public.cw_read_project(in_project text) OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_read_step(in_project text, in_step text) RETURNS public.state_agent_steps
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN (
+        SELECT s FROM state_agent_steps s WHERE s.project_id = in_project AND s.step_id = in_step);
+END
+$$;
+
+ALTER FUNCTION public.cw_read_step(in_project text, in_step text) OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_read_token(in_project text, in_token uuid) RETURNS public.tokens
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN (
+        SELECT t FROM tokens t WHERE t.project_id = in_project AND t.token_id = in_token);
+END
+$$;
+
+ALTER FUNCTION public.cw_read_token(in_project text, in_token uuid) OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_read_turn(in_project text, in_turn uuid) RETURNS public.state_agent_inbox
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN (
+        SELECT i
+        FROM state_agent_inbox i
+        WHERE i.project_id = in_project AND i.agent_turn_id = in_turn AND i.kind = 'turn');
+END
+$$;
+
+ALTER FUNCTION public.cw_read_turn(in_project text, in_turn uuid) OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_read_turn_calls(in_project text, in_turn uuid) RETURNS public.state_tool_calls[]
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN ARRAY(
+        SELECT c
+        FROM state_tool_calls c
+        WHERE c.project_id = in_project AND c.agent_turn_id = in_turn AND (c.answer_card_id IS NULL OR c.terminate)
+        ORDER BY c.tool_call_id);
+END
+$$;
+
+ALTER FUNCTION public.cw_read_turn_calls(in_project text, in_turn uuid) OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_read_turn_reports(in_project text, in_turn uuid) RETURNS public.state_agent_inbox[]
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN ARRAY(
+        SELECT i
+        FROM state_agent_inbox i
+        WHERE i.project_id = in_project AND i.agent_turn_id = in_turn AND i.kind <> 'turn'
+            AND i.status IN ('queued', 'pending', 'processing', 'deferred')
+        ORDER BY i.seq);
+END
+$$;
+
+ALTER FUNCTION public.cw_read_turn_reports(in_project text, in_turn uuid) OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_read_writers(in_project text, in_boxes uuid[]) RETURNS public.cw_output[]
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN ARRAY(
+        SELECT DISTINCT (i.output_box_id, i.agent_id)::cw_output
+        FROM state_agent_inbox i
+        WHERE i.project_id = in_project AND i.output_box_id = ANY (in_boxes) AND i.kind = 'turn'
+            AND i.status IN ('queued', 'pending', 'processing', 'deferred'));
+END
+$$;
+
+ALTER FUNCTION public.cw_read_writers(in_project text, in_boxes uuid[]) OWNER TO cardwire_owner;
 
 CREATE FUNCTION public.cw_remember_answer(in_project text, in_rows jsonb) RETURNS boolean
     LANGUAGE plpgsql
@@ -394,6 +1483,21 @@ BEGIN
     END IF;
     IF in_rest ? 'seal_box' THEN
         done := cw_seal_box(in_project, in_rest -> 'seal_box');
+    END IF;
+    IF in_rest ? 'open_call' THEN
+        done := cw_open_call(in_project, in_rest -> 'open_call');
+    END IF;
+    IF in_rest ? 'update_call' THEN
+        done := cw_update_call(in_project, in_rest -> 'update_call');
+    END IF;
+    IF in_rest ? 'put_profile' THEN
+        done := cw_put_profile(in_project, in_rest -> 'put_profile');
+    END IF;
+    IF in_rest ? 'put_agent' THEN
+        done := cw_put_agent(in_project, in_rest -> 'put_agent');
+    END IF;
+    IF in_rest ? 'add_identity_edge' THEN
+        done := cw_add_identity_edge(in_project, in_rest -> 'add_identity_edge');
     END IF;
     IF in_rest ? 'create_token' THEN
         done := cw_create_token(in_project, in_rest -> 'create_token');
@@ -503,6 +1607,65 @@ $$;
 
 ALTER FUNCTION public.cw_seal_box(in_project text, in_rows jsonb) OWNER TO cardwire_owner;
 
+CREATE FUNCTION public.cw_update_call(in_project text, in_rows jsonb) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    item record;
+BEGIN
+    FOR item IN
+        SELECT r.*
+        FROM jsonb_array_elements(in_rows) WITH ORDINALITY AS e (value, place),
+            jsonb_populate_record(NULL::state_tool_calls, e.value) AS r
+        ORDER BY r.agent_turn_id, r.tool_call_id, e.place
+    LOOP
+        UPDATE state_tool_calls
+        SET call_card_id = item.call_card_id, waiting = item.waiting, answer_status = item.answer_status,
+            terminate = item.terminate, answer_card_id = item.answer_card_id, answered_at = item.answered_at
+        WHERE project_id = in_project AND agent_turn_id = item.agent_turn_id AND tool_call_id = item.tool_call_id
+            AND answer_card_id IS NULL;
+        IF NOT FOUND THEN
+            RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'call';
+        END IF;
+    END LOOP;
+    RETURN true;
+END
+$$;
+
+ALTER FUNCTION public.cw_update_call(in_project text, in_rows jsonb) OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_update_inbox(in_project text, in_items public.cw_inbox_update[], in_ids uuid[]) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    rounds constant integer := in_items[cardinality(in_items)].nth;
+    wanted integer := cardinality(in_items);
+    updated integer;
+BEGIN
+    FOR round IN 0 .. rounds LOOP
+        IF rounds > 0 THEN
+            wanted := (SELECT count(*) FROM unnest(in_items) WHERE nth = round);
+        END IF;
+        UPDATE state_agent_inbox i
+        SET status = u.status, turn_epoch = u.turn_epoch, worker_id = u.worker_id, token_hash = u.token_hash,
+            processed_at = u.processed_at, retry_count = u.retry_count, next_retry_at = u.next_retry_at,
+            reason = u.reason, task_status = u.task_status, deliverable_card_id = u.deliverable_card_id,
+            error = u.error, error_code = u.error_code, output_from = u.output_from,
+            output_until = u.output_until, ended_at = u.ended_at
+        FROM unnest(in_items) AS u
+        WHERE i.project_id = in_project AND i.inbox_id = ANY (in_ids) AND i.inbox_id = u.inbox_id AND u.nth = round
+            AND i.status = u.from_status;
+        GET DIAGNOSTICS updated = ROW_COUNT;
+        IF updated <> wanted THEN
+            RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'inbox';
+        END IF;
+    END LOOP;
+    RETURN true;
+END
+$$;
+
+ALTER FUNCTION public.cw_update_inbox(in_project text, in_items public.cw_inbox_update[], in_ids uuid[]) OWNER TO cardwire_owner;
+
 CREATE FUNCTION public.cw_update_project(in_project text, in_rows jsonb) RETURNS boolean
     LANGUAGE plpgsql
     AS $$
@@ -528,19 +1691,27 @@ $$;
 
 ALTER FUNCTION public.cw_update_project(in_project text, in_rows jsonb) OWNER TO cardwire_owner;
 
-CREATE TABLE public.answers (
-    project_id text NOT NULL COLLATE pg_catalog."C",
-    caller text NOT NULL COLLATE pg_catalog."C",
-    key text NOT NULL COLLATE pg_catalog."C",
-    request_hash bytea NOT NULL,
-    status integer NOT NULL,
-    body text NOT NULL,
-    created_at bigint NOT NULL
-);
+CREATE FUNCTION public.cw_update_step(in_project text, in_steps public.state_agent_steps[]) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    item state_agent_steps;
+BEGIN
+    FOREACH item IN ARRAY in_steps LOOP
+        UPDATE state_agent_steps
+        SET phase = item.phase, status = item.status, call_id = item.call_id,
+            request_box_id = item.request_box_id, output_len = item.output_len, metadata = item.metadata,
+            updated_at = item.updated_at
+        WHERE project_id = in_project AND step_id = item.step_id AND agent_turn_id = item.agent_turn_id;
+        IF NOT FOUND THEN
+            RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'step';
+        END IF;
+    END LOOP;
+    RETURN true;
+END
+$$;
 
-ALTER TABLE ONLY public.answers FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE public.answers OWNER TO cardwire_owner;
+ALTER FUNCTION public.cw_update_step(in_project text, in_steps public.state_agent_steps[]) OWNER TO cardwire_owner;
 
 CREATE TABLE public.audit (
     project_id text NOT NULL COLLATE pg_catalog."C",
@@ -587,23 +1758,6 @@ ALTER TABLE ONLY public.box_entries FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE public.box_entries OWNER TO cardwire_owner;
 
-CREATE TABLE public.card_boxes (
-    project_id text NOT NULL COLLATE pg_catalog."C",
-    box_id uuid NOT NULL,
-    generation bigint NOT NULL,
-    len bigint NOT NULL,
-    entries bigint NOT NULL,
-    depth integer NOT NULL,
-    sealed boolean NOT NULL,
-    handover_hash bytea,
-    created_at bigint NOT NULL
-)
-WITH (fillfactor='70');
-
-ALTER TABLE ONLY public.card_boxes FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE public.card_boxes OWNER TO cardwire_owner;
-
 CREATE TABLE public.event_heads (
     project_id text NOT NULL COLLATE pg_catalog."C",
     last_position bigint NOT NULL
@@ -622,21 +1776,6 @@ ALTER TABLE public.events ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
-CREATE TABLE public.resource_projects (
-    project_id text NOT NULL COLLATE pg_catalog."C",
-    title text,
-    settings text NOT NULL,
-    revision bigint NOT NULL,
-    deletions bigint NOT NULL,
-    created_at bigint NOT NULL,
-    updated_at bigint NOT NULL,
-    deleted_at bigint
-);
-
-ALTER TABLE ONLY public.resource_projects FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE public.resource_projects OWNER TO cardwire_owner;
-
 CREATE TABLE public.schema_migrations (
     number integer NOT NULL,
     name text NOT NULL,
@@ -646,19 +1785,62 @@ CREATE TABLE public.schema_migrations (
 
 ALTER TABLE public.schema_migrations OWNER TO cardwire_owner;
 
-CREATE TABLE public.tokens (
-    project_id text NOT NULL COLLATE pg_catalog."C",
-    token_id uuid NOT NULL,
-    secret_hash bytea NOT NULL,
-    scopes text NOT NULL,
-    created_at bigint NOT NULL,
-    expires_at bigint,
-    revoked_at bigint
+ALTER TABLE public.state_agent_inbox ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.state_agent_inbox_seq_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
 );
 
-ALTER TABLE ONLY public.tokens FORCE ROW LEVEL SECURITY;
+CREATE TABLE public.state_identity_edges (
+    project_id text NOT NULL COLLATE pg_catalog."C",
+    edge_id uuid NOT NULL,
+    action text NOT NULL,
+    source_agent_id text COLLATE pg_catalog."C",
+    target_agent_id text NOT NULL COLLATE pg_catalog."C",
+    channel_id text NOT NULL,
+    trace_id text,
+    metadata text NOT NULL,
+    created_at bigint NOT NULL
+);
 
-ALTER TABLE public.tokens OWNER TO cardwire_owner;
+ALTER TABLE ONLY public.state_identity_edges FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE public.state_identity_edges OWNER TO cardwire_owner;
+
+CREATE TABLE public.state_snapshots (
+    project_id text NOT NULL COLLATE pg_catalog."C",
+    agent_id text NOT NULL COLLATE pg_catalog."C",
+    active_agent_turn_id uuid,
+    inbox_id uuid,
+    profile_box_id uuid,
+    context_box_id uuid,
+    output_box_id uuid,
+    last_output_box_id uuid,
+    turn_epoch bigint NOT NULL,
+    output_watermark bigint,
+    depth bigint,
+    dispatched_at bigint,
+    channel_id text,
+    worker_target text,
+    trace_id text,
+    parent_step_id text,
+    status text NOT NULL,
+    waiting_tool_count bigint,
+    resume_deadline bigint,
+    last_doorbell_at bigint,
+    deliverable_card_id uuid,
+    open_calls bigint NOT NULL,
+    marks bigint NOT NULL,
+    updated_at bigint NOT NULL
+)
+WITH (fillfactor='50');
+
+ALTER TABLE ONLY public.state_snapshots FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE public.state_snapshots OWNER TO cardwire_owner;
 
 ALTER TABLE ONLY public.answers
     ADD CONSTRAINT answers_pkey PRIMARY KEY (project_id, caller, key);
@@ -678,14 +1860,38 @@ ALTER TABLE ONLY public.cards
 ALTER TABLE ONLY public.event_heads
     ADD CONSTRAINT event_heads_pkey PRIMARY KEY (project_id);
 
-ALTER TABLE ONLY public.events
-    ADD CONSTRAINT events_pkey PRIMARY KEY (project_id, seq);
+ALTER TABLE ONLY public.resource_profiles
+    ADD CONSTRAINT resource_profiles_pkey PRIMARY KEY (project_id, profile_name);
+
+ALTER TABLE ONLY public.resource_project_agents
+    ADD CONSTRAINT resource_project_agents_pkey PRIMARY KEY (project_id, agent_id);
 
 ALTER TABLE ONLY public.resource_projects
     ADD CONSTRAINT resource_projects_pkey PRIMARY KEY (project_id);
 
 ALTER TABLE ONLY public.schema_migrations
     ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (number);
+
+ALTER TABLE ONLY public.state_agent_inbox
+    ADD CONSTRAINT state_agent_inbox_pkey PRIMARY KEY (project_id, inbox_id);
+
+ALTER TABLE ONLY public.state_agent_state_head
+    ADD CONSTRAINT state_agent_state_head_pkey PRIMARY KEY (project_id, agent_id);
+
+ALTER TABLE ONLY public.state_agent_steps
+    ADD CONSTRAINT state_agent_steps_pkey PRIMARY KEY (project_id, step_id);
+
+ALTER TABLE ONLY public.state_execution_edges
+    ADD CONSTRAINT state_execution_edges_pkey PRIMARY KEY (project_id, edge_id);
+
+ALTER TABLE ONLY public.state_identity_edges
+    ADD CONSTRAINT state_identity_edges_pkey PRIMARY KEY (project_id, edge_id);
+
+ALTER TABLE ONLY public.state_snapshots
+    ADD CONSTRAINT state_snapshots_pkey PRIMARY KEY (project_id, agent_id);
+
+ALTER TABLE ONLY public.state_tool_calls
+    ADD CONSTRAINT state_tool_calls_pkey PRIMARY KEY (project_id, agent_turn_id, tool_call_id);
 
 ALTER TABLE ONLY public.tokens
     ADD CONSTRAINT tokens_pkey PRIMARY KEY (project_id, token_id);
@@ -703,6 +1909,42 @@ CREATE INDEX events_by_agent ON public.events USING btree (project_id, agent_id,
 CREATE UNIQUE INDEX events_by_position ON public.events USING btree (project_id, "position") WHERE ("position" IS NOT NULL);
 
 CREATE INDEX events_unnumbered ON public.events USING btree (seq) WHERE ("position" IS NULL);
+
+CREATE INDEX state_agent_inbox_by_agent ON public.state_agent_inbox USING btree (agent_id, project_id, seq);
+
+CREATE UNIQUE INDEX state_agent_inbox_by_turn ON public.state_agent_inbox USING btree (agent_turn_id, project_id) WHERE (kind = 'turn'::text);
+
+CREATE INDEX state_agent_inbox_claimable ON public.state_agent_inbox USING btree (worker_target, project_id, seq) WHERE (status = ANY (ARRAY['pending'::text, 'deferred'::text]));
+
+CREATE INDEX state_agent_inbox_claimable_anywhere ON public.state_agent_inbox USING btree (worker_target, seq) WHERE (status = ANY (ARRAY['pending'::text, 'deferred'::text]));
+
+CREATE INDEX state_agent_inbox_open ON public.state_agent_inbox USING btree (project_id, inbox_id) WHERE (status = ANY (ARRAY['pending'::text, 'processing'::text, 'deferred'::text]));
+
+CREATE INDEX state_agent_inbox_queued ON public.state_agent_inbox USING btree (agent_id, project_id, seq) WHERE ((kind = 'turn'::text) AND (status = 'queued'::text));
+
+CREATE INDEX state_agent_inbox_reports ON public.state_agent_inbox USING btree (agent_turn_id, project_id) WHERE (kind <> 'turn'::text);
+
+CREATE INDEX state_agent_inbox_writers ON public.state_agent_inbox USING btree (output_box_id, project_id, agent_id) WHERE ((kind = 'turn'::text) AND (status = ANY (ARRAY['queued'::text, 'pending'::text, 'processing'::text, 'deferred'::text])));
+
+CREATE INDEX state_agent_state_head_busy ON public.state_agent_state_head USING btree (project_id, agent_id) WHERE busy;
+
+CREATE INDEX state_agent_steps_by_agent ON public.state_agent_steps USING btree (agent_id, project_id, created_at);
+
+CREATE INDEX state_agent_steps_by_turn ON public.state_agent_steps USING btree (agent_turn_id, project_id);
+
+CREATE UNIQUE INDEX state_execution_edges_by_correlation ON public.state_execution_edges USING btree (correlation_id, project_id, primitive, edge_phase, scope);
+
+CREATE INDEX state_execution_edges_by_source ON public.state_execution_edges USING btree (source_agent_id, project_id, edge_id) WHERE (source_agent_id IS NOT NULL);
+
+CREATE INDEX state_execution_edges_by_source_turn ON public.state_execution_edges USING btree (source_agent_turn_id, project_id) WHERE (source_agent_turn_id IS NOT NULL);
+
+CREATE INDEX state_execution_edges_by_target ON public.state_execution_edges USING btree (target_agent_id, project_id, edge_id) WHERE (target_agent_id IS NOT NULL);
+
+CREATE INDEX state_execution_edges_by_target_turn ON public.state_execution_edges USING btree (target_agent_turn_id, project_id) WHERE (target_agent_turn_id IS NOT NULL);
+
+CREATE INDEX state_identity_edges_by_source ON public.state_identity_edges USING btree (source_agent_id, project_id, edge_id) WHERE (source_agent_id IS NOT NULL);
+
+CREATE INDEX state_identity_edges_by_target ON public.state_identity_edges USING btree (target_agent_id, project_id, edge_id);
 
 CREATE UNIQUE INDEX tokens_by_hash ON public.tokens USING btree (secret_hash);
 
@@ -722,6 +1964,10 @@ CREATE POLICY background ON public.events TO cardwire_system USING (true);
 
 CREATE POLICY background ON public.resource_projects FOR SELECT TO cardwire_system USING (true);
 
+CREATE POLICY background ON public.state_agent_inbox FOR SELECT TO cardwire_system USING (true);
+
+CREATE POLICY background ON public.state_agent_state_head FOR SELECT TO cardwire_system USING (true);
+
 CREATE POLICY background ON public.tokens FOR SELECT TO cardwire_system USING (true);
 
 ALTER TABLE public.box_entries ENABLE ROW LEVEL SECURITY;
@@ -734,7 +1980,25 @@ ALTER TABLE public.event_heads ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.events ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE public.resource_profiles ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.resource_project_agents ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE public.resource_projects ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.state_agent_inbox ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.state_agent_state_head ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.state_agent_steps ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.state_execution_edges ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.state_identity_edges ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.state_snapshots ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.state_tool_calls ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY tenant ON public.answers TO cardwire_app USING ((project_id = current_setting('cardwire.project'::text, true))) WITH CHECK ((project_id = current_setting('cardwire.project'::text, true)));
 
@@ -750,13 +2014,230 @@ CREATE POLICY tenant ON public.event_heads TO cardwire_app USING ((project_id = 
 
 CREATE POLICY tenant ON public.events TO cardwire_app USING ((project_id = current_setting('cardwire.project'::text, true))) WITH CHECK ((project_id = current_setting('cardwire.project'::text, true)));
 
+CREATE POLICY tenant ON public.resource_profiles TO cardwire_app USING ((project_id = current_setting('cardwire.project'::text, true))) WITH CHECK ((project_id = current_setting('cardwire.project'::text, true)));
+
+CREATE POLICY tenant ON public.resource_project_agents TO cardwire_app USING ((project_id = current_setting('cardwire.project'::text, true))) WITH CHECK ((project_id = current_setting('cardwire.project'::text, true)));
+
 CREATE POLICY tenant ON public.resource_projects TO cardwire_app USING ((project_id = current_setting('cardwire.project'::text, true))) WITH CHECK ((project_id = current_setting('cardwire.project'::text, true)));
+
+CREATE POLICY tenant ON public.state_agent_inbox TO cardwire_app USING ((project_id = current_setting('cardwire.project'::text, true))) WITH CHECK ((project_id = current_setting('cardwire.project'::text, true)));
+
+CREATE POLICY tenant ON public.state_agent_state_head TO cardwire_app USING ((project_id = current_setting('cardwire.project'::text, true))) WITH CHECK ((project_id = current_setting('cardwire.project'::text, true)));
+
+CREATE POLICY tenant ON public.state_agent_steps TO cardwire_app USING ((project_id = current_setting('cardwire.project'::text, true))) WITH CHECK ((project_id = current_setting('cardwire.project'::text, true)));
+
+CREATE POLICY tenant ON public.state_execution_edges TO cardwire_app USING ((project_id = current_setting('cardwire.project'::text, true))) WITH CHECK ((project_id = current_setting('cardwire.project'::text, true)));
+
+CREATE POLICY tenant ON public.state_identity_edges TO cardwire_app USING ((project_id = current_setting('cardwire.project'::text, true))) WITH CHECK ((project_id = current_setting('cardwire.project'::text, true)));
+
+CREATE POLICY tenant ON public.state_snapshots TO cardwire_app USING ((project_id = current_setting('cardwire.project'::text, true))) WITH CHECK ((project_id = current_setting('cardwire.project'::text, true)));
+
+CREATE POLICY tenant ON public.state_tool_calls TO cardwire_app USING ((project_id = current_setting('cardwire.project'::text, true))) WITH CHECK ((project_id = current_setting('cardwire.project'::text, true)));
 
 CREATE POLICY tenant ON public.tokens TO cardwire_app USING ((project_id = current_setting('cardwire.project'::text, true))) WITH CHECK ((project_id = current_setting('cardwire.project'::text, true)));
 
 ALTER TABLE public.tokens ENABLE ROW LEVEL SECURITY;
 
 GRANT ALL ON SCHEMA public TO cardwire_owner;
+
+GRANT SELECT,INSERT ON TABLE public.answers TO cardwire_app;
+GRANT SELECT,DELETE ON TABLE public.answers TO cardwire_system;
+
+GRANT SELECT,INSERT ON TABLE public.card_boxes TO cardwire_app;
+
+GRANT UPDATE(generation) ON TABLE public.card_boxes TO cardwire_app;
+
+GRANT UPDATE(len) ON TABLE public.card_boxes TO cardwire_app;
+
+GRANT UPDATE(entries) ON TABLE public.card_boxes TO cardwire_app;
+
+GRANT UPDATE(depth) ON TABLE public.card_boxes TO cardwire_app;
+
+GRANT UPDATE(sealed) ON TABLE public.card_boxes TO cardwire_app;
+
+GRANT UPDATE(handover_hash) ON TABLE public.card_boxes TO cardwire_app;
+
+GRANT SELECT,INSERT ON TABLE public.resource_profiles TO cardwire_app;
+
+GRANT UPDATE(worker_target) ON TABLE public.resource_profiles TO cardwire_app;
+
+GRANT UPDATE(profile_box_id) ON TABLE public.resource_profiles TO cardwire_app;
+
+GRANT UPDATE(card_id) ON TABLE public.resource_profiles TO cardwire_app;
+
+GRANT UPDATE(tags) ON TABLE public.resource_profiles TO cardwire_app;
+
+GRANT UPDATE(revision) ON TABLE public.resource_profiles TO cardwire_app;
+
+GRANT UPDATE(created_at) ON TABLE public.resource_profiles TO cardwire_app;
+
+GRANT UPDATE(updated_at) ON TABLE public.resource_profiles TO cardwire_app;
+
+GRANT UPDATE(deleted_at) ON TABLE public.resource_profiles TO cardwire_app;
+
+GRANT SELECT,INSERT ON TABLE public.resource_project_agents TO cardwire_app;
+
+GRANT UPDATE(profile_name) ON TABLE public.resource_project_agents TO cardwire_app;
+
+GRANT UPDATE(profile_box_id) ON TABLE public.resource_project_agents TO cardwire_app;
+
+GRANT UPDATE(worker_target) ON TABLE public.resource_project_agents TO cardwire_app;
+
+GRANT UPDATE(display_name) ON TABLE public.resource_project_agents TO cardwire_app;
+
+GRANT UPDATE(tags) ON TABLE public.resource_project_agents TO cardwire_app;
+
+GRANT UPDATE(owner_agent_id) ON TABLE public.resource_project_agents TO cardwire_app;
+
+GRANT UPDATE(metadata) ON TABLE public.resource_project_agents TO cardwire_app;
+
+GRANT UPDATE(revision) ON TABLE public.resource_project_agents TO cardwire_app;
+
+GRANT UPDATE(created_at) ON TABLE public.resource_project_agents TO cardwire_app;
+
+GRANT UPDATE(updated_at) ON TABLE public.resource_project_agents TO cardwire_app;
+
+GRANT SELECT,INSERT ON TABLE public.resource_projects TO cardwire_app;
+GRANT SELECT ON TABLE public.resource_projects TO cardwire_system;
+
+GRANT UPDATE(title) ON TABLE public.resource_projects TO cardwire_app;
+
+GRANT UPDATE(settings) ON TABLE public.resource_projects TO cardwire_app;
+
+GRANT UPDATE(revision) ON TABLE public.resource_projects TO cardwire_app;
+
+GRANT UPDATE(deletions) ON TABLE public.resource_projects TO cardwire_app;
+
+GRANT UPDATE(updated_at) ON TABLE public.resource_projects TO cardwire_app;
+
+GRANT UPDATE(deleted_at) ON TABLE public.resource_projects TO cardwire_app;
+
+GRANT SELECT,INSERT ON TABLE public.state_agent_inbox TO cardwire_app;
+GRANT SELECT ON TABLE public.state_agent_inbox TO cardwire_system;
+
+GRANT UPDATE(status) ON TABLE public.state_agent_inbox TO cardwire_app;
+
+GRANT UPDATE(turn_epoch) ON TABLE public.state_agent_inbox TO cardwire_app;
+
+GRANT UPDATE(worker_id) ON TABLE public.state_agent_inbox TO cardwire_app;
+
+GRANT UPDATE(token_hash) ON TABLE public.state_agent_inbox TO cardwire_app;
+
+GRANT UPDATE(processed_at) ON TABLE public.state_agent_inbox TO cardwire_app;
+
+GRANT UPDATE(retry_count) ON TABLE public.state_agent_inbox TO cardwire_app;
+
+GRANT UPDATE(next_retry_at) ON TABLE public.state_agent_inbox TO cardwire_app;
+
+GRANT UPDATE(reason) ON TABLE public.state_agent_inbox TO cardwire_app;
+
+GRANT UPDATE(task_status) ON TABLE public.state_agent_inbox TO cardwire_app;
+
+GRANT UPDATE(deliverable_card_id) ON TABLE public.state_agent_inbox TO cardwire_app;
+
+GRANT UPDATE(error) ON TABLE public.state_agent_inbox TO cardwire_app;
+
+GRANT UPDATE(error_code) ON TABLE public.state_agent_inbox TO cardwire_app;
+
+GRANT UPDATE(output_from) ON TABLE public.state_agent_inbox TO cardwire_app;
+
+GRANT UPDATE(output_until) ON TABLE public.state_agent_inbox TO cardwire_app;
+
+GRANT UPDATE(ended_at) ON TABLE public.state_agent_inbox TO cardwire_app;
+
+GRANT SELECT,INSERT ON TABLE public.state_agent_state_head TO cardwire_app;
+GRANT SELECT ON TABLE public.state_agent_state_head TO cardwire_system;
+
+GRANT UPDATE(active_agent_turn_id) ON TABLE public.state_agent_state_head TO cardwire_app;
+
+GRANT UPDATE(inbox_id) ON TABLE public.state_agent_state_head TO cardwire_app;
+
+GRANT UPDATE(profile_box_id) ON TABLE public.state_agent_state_head TO cardwire_app;
+
+GRANT UPDATE(context_box_id) ON TABLE public.state_agent_state_head TO cardwire_app;
+
+GRANT UPDATE(output_box_id) ON TABLE public.state_agent_state_head TO cardwire_app;
+
+GRANT UPDATE(last_output_box_id) ON TABLE public.state_agent_state_head TO cardwire_app;
+
+GRANT UPDATE(turn_epoch) ON TABLE public.state_agent_state_head TO cardwire_app;
+
+GRANT UPDATE(output_watermark) ON TABLE public.state_agent_state_head TO cardwire_app;
+
+GRANT UPDATE(depth) ON TABLE public.state_agent_state_head TO cardwire_app;
+
+GRANT UPDATE(dispatched_at) ON TABLE public.state_agent_state_head TO cardwire_app;
+
+GRANT UPDATE(channel_id) ON TABLE public.state_agent_state_head TO cardwire_app;
+
+GRANT UPDATE(worker_target) ON TABLE public.state_agent_state_head TO cardwire_app;
+
+GRANT UPDATE(trace_id) ON TABLE public.state_agent_state_head TO cardwire_app;
+
+GRANT UPDATE(parent_step_id) ON TABLE public.state_agent_state_head TO cardwire_app;
+
+GRANT UPDATE(status) ON TABLE public.state_agent_state_head TO cardwire_app;
+
+GRANT UPDATE(waiting_tool_count) ON TABLE public.state_agent_state_head TO cardwire_app;
+
+GRANT UPDATE(resume_deadline) ON TABLE public.state_agent_state_head TO cardwire_app;
+
+GRANT UPDATE(last_doorbell_at) ON TABLE public.state_agent_state_head TO cardwire_app;
+
+GRANT UPDATE(deliverable_card_id) ON TABLE public.state_agent_state_head TO cardwire_app;
+
+GRANT UPDATE(open_calls) ON TABLE public.state_agent_state_head TO cardwire_app;
+
+GRANT UPDATE(marks) ON TABLE public.state_agent_state_head TO cardwire_app;
+
+GRANT UPDATE(updated_at) ON TABLE public.state_agent_state_head TO cardwire_app;
+
+GRANT UPDATE(queued) ON TABLE public.state_agent_state_head TO cardwire_app;
+
+GRANT UPDATE(busy) ON TABLE public.state_agent_state_head TO cardwire_app;
+
+GRANT SELECT,INSERT ON TABLE public.state_agent_steps TO cardwire_app;
+
+GRANT UPDATE(phase) ON TABLE public.state_agent_steps TO cardwire_app;
+
+GRANT UPDATE(status) ON TABLE public.state_agent_steps TO cardwire_app;
+
+GRANT UPDATE(call_id) ON TABLE public.state_agent_steps TO cardwire_app;
+
+GRANT UPDATE(request_box_id) ON TABLE public.state_agent_steps TO cardwire_app;
+
+GRANT UPDATE(output_len) ON TABLE public.state_agent_steps TO cardwire_app;
+
+GRANT UPDATE(metadata) ON TABLE public.state_agent_steps TO cardwire_app;
+
+GRANT UPDATE(updated_at) ON TABLE public.state_agent_steps TO cardwire_app;
+
+GRANT SELECT,INSERT ON TABLE public.state_execution_edges TO cardwire_app;
+
+GRANT SELECT,INSERT ON TABLE public.state_tool_calls TO cardwire_app;
+
+GRANT UPDATE(call_card_id) ON TABLE public.state_tool_calls TO cardwire_app;
+
+GRANT UPDATE(waiting) ON TABLE public.state_tool_calls TO cardwire_app;
+
+GRANT UPDATE(answer_status) ON TABLE public.state_tool_calls TO cardwire_app;
+
+GRANT UPDATE(terminate) ON TABLE public.state_tool_calls TO cardwire_app;
+
+GRANT UPDATE(answer_card_id) ON TABLE public.state_tool_calls TO cardwire_app;
+
+GRANT UPDATE(answered_at) ON TABLE public.state_tool_calls TO cardwire_app;
+
+GRANT SELECT,INSERT ON TABLE public.tokens TO cardwire_app;
+GRANT SELECT ON TABLE public.tokens TO cardwire_system;
+
+GRANT UPDATE(revoked_at) ON TABLE public.tokens TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_add_edge(in_edges public.state_execution_edges[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_add_edge(in_edges public.state_execution_edges[]) TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_add_identity_edge(in_project text, in_rows jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_add_identity_edge(in_project text, in_rows jsonb) TO cardwire_app;
 
 REVOKE ALL ON FUNCTION public.cw_append_cards(in_project text, in_appends public.cw_append[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_append_cards(in_project text, in_appends public.cw_append[]) TO cardwire_app;
@@ -779,8 +2260,8 @@ GRANT SELECT ON TABLE public.events TO cardwire_system;
 
 GRANT UPDATE("position") ON TABLE public.events TO cardwire_system;
 
-REVOKE ALL ON FUNCTION public.cw_commit(in_project text, in_cards public.cards[], in_appends public.cw_append[], in_events public.events[], in_rest jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.cw_commit(in_project text, in_cards public.cards[], in_appends public.cw_append[], in_events public.events[], in_rest jsonb) TO cardwire_app;
+REVOKE ALL ON FUNCTION public.cw_commit(in_project text, in_boxes uuid[], in_outputs public.cw_output[], in_cards public.cards[], in_appends public.cw_append[], in_new_heads public.cw_head[], in_moves public.cw_head[], in_nudges public.cw_head[], in_agents text[], in_inbox public.state_agent_inbox[], in_inbox_updates public.cw_inbox_update[], in_inbox_ids uuid[], in_edges public.state_execution_edges[], in_steps public.state_agent_steps[], in_step_updates public.state_agent_steps[], in_events public.events[], in_rest jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_commit(in_project text, in_boxes uuid[], in_outputs public.cw_output[], in_cards public.cards[], in_appends public.cw_append[], in_new_heads public.cw_head[], in_moves public.cw_head[], in_nudges public.cw_head[], in_agents text[], in_inbox public.state_agent_inbox[], in_inbox_updates public.cw_inbox_update[], in_inbox_ids uuid[], in_edges public.state_execution_edges[], in_steps public.state_agent_steps[], in_step_updates public.state_agent_steps[], in_events public.events[], in_rest jsonb) TO cardwire_app;
 
 REVOKE ALL ON FUNCTION public.cw_count_deletion(in_project text, in_count integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_count_deletion(in_project text, in_count integer) TO cardwire_app;
@@ -788,8 +2269,14 @@ GRANT ALL ON FUNCTION public.cw_count_deletion(in_project text, in_count integer
 REVOKE ALL ON FUNCTION public.cw_create_box(in_project text, in_rows jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_create_box(in_project text, in_rows jsonb) TO cardwire_app;
 
+REVOKE ALL ON FUNCTION public.cw_create_head(in_project text, in_heads public.cw_head[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_create_head(in_project text, in_heads public.cw_head[]) TO cardwire_app;
+
 REVOKE ALL ON FUNCTION public.cw_create_project(in_project text, in_rows jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_create_project(in_project text, in_rows jsonb) TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_create_step(in_steps public.state_agent_steps[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_create_step(in_steps public.state_agent_steps[]) TO cardwire_app;
 
 REVOKE ALL ON FUNCTION public.cw_create_token(in_project text, in_rows jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_create_token(in_project text, in_rows jsonb) TO cardwire_app;
@@ -797,20 +2284,125 @@ GRANT ALL ON FUNCTION public.cw_create_token(in_project text, in_rows jsonb) TO 
 REVOKE ALL ON FUNCTION public.cw_delete_card(in_project text, in_rows jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_delete_card(in_project text, in_rows jsonb) TO cardwire_app;
 
+REVOKE ALL ON FUNCTION public.cw_enqueue(in_items public.state_agent_inbox[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_enqueue(in_items public.state_agent_inbox[]) TO cardwire_app;
+
 REVOKE ALL ON FUNCTION public.cw_event(in_events public.events[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_event(in_events public.events[]) TO cardwire_app;
 
 REVOKE ALL ON FUNCTION public.cw_expect(in_project text, in_rest jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_expect(in_project text, in_rest jsonb) TO cardwire_app;
 
+REVOKE ALL ON FUNCTION public.cw_heads(in_project text, in_creates public.cw_head[], in_moves public.cw_head[], in_nudges public.cw_head[], in_agents text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_heads(in_project text, in_creates public.cw_head[], in_moves public.cw_head[], in_nudges public.cw_head[], in_agents text[]) TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_load(in_project text, in_wants_project boolean, in_cards uuid[], in_boxes uuid[], in_member_box uuid, in_member_cards uuid[], in_token uuid, in_caller text, in_key text, in_agent text, in_turn uuid, in_next bigint, in_depth_of uuid, in_inbox uuid, in_correlation text, in_primitive text, in_phase text, in_step text, in_writers_of uuid[], in_profile text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_load(in_project text, in_wants_project boolean, in_cards uuid[], in_boxes uuid[], in_member_box uuid, in_member_cards uuid[], in_token uuid, in_caller text, in_key text, in_agent text, in_turn uuid, in_next bigint, in_depth_of uuid, in_inbox uuid, in_correlation text, in_primitive text, in_phase text, in_step text, in_writers_of uuid[], in_profile text) TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_lock_boxes(in_project text, in_boxes uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_lock_boxes(in_project text, in_boxes uuid[]) TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_lock_heads(in_project text, in_agents text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_lock_heads(in_project text, in_agents text[]) TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_move_head(in_project text, in_heads public.cw_head[], in_agents text[], in_nth integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_move_head(in_project text, in_heads public.cw_head[], in_agents text[], in_nth integer) TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_nudge_head(in_project text, in_heads public.cw_head[], in_agents text[], in_nth integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_nudge_head(in_project text, in_heads public.cw_head[], in_agents text[], in_nth integer) TO cardwire_app;
+
 REVOKE ALL ON FUNCTION public.cw_open_box(in_project text, in_rows jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_open_box(in_project text, in_rows jsonb) TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_open_call(in_project text, in_rows jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_open_call(in_project text, in_rows jsonb) TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_output_free(in_project text, in_outputs public.cw_output[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_output_free(in_project text, in_outputs public.cw_output[]) TO cardwire_app;
 
 REVOKE ALL ON FUNCTION public.cw_project_at(in_project text, in_revisions jsonb, in_changes boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_project_at(in_project text, in_revisions jsonb, in_changes boolean) TO cardwire_app;
 
+REVOKE ALL ON FUNCTION public.cw_put_agent(in_project text, in_rows jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_put_agent(in_project text, in_rows jsonb) TO cardwire_app;
+
 REVOKE ALL ON FUNCTION public.cw_put_card(in_cards public.cards[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_put_card(in_cards public.cards[]) TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_put_profile(in_project text, in_rows jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_put_profile(in_project text, in_rows jsonb) TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_put_snapshot(in_project text, in_heads public.cw_head[], in_agents text[], in_nth integer, in_count integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_put_snapshot(in_project text, in_heads public.cw_head[], in_agents text[], in_nth integer, in_count integer) TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_read_agent(in_project text, in_agent text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_read_agent(in_project text, in_agent text) TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_read_answer(in_project text, in_caller text, in_key text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_read_answer(in_project text, in_caller text, in_key text) TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_read_boxes(in_project text, in_boxes uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_read_boxes(in_project text, in_boxes uuid[]) TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_read_card_facts(in_project text, in_cards uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_read_card_facts(in_project text, in_cards uuid[]) TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_read_depth(in_project text, in_turn uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_read_depth(in_project text, in_turn uuid) TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_read_edge(in_project text, in_correlation text, in_primitive text, in_phase text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_read_edge(in_project text, in_correlation text, in_primitive text, in_phase text) TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_read_head(in_project text, in_agent text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_read_head(in_project text, in_agent text) TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_read_inbox_item(in_project text, in_inbox uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_read_inbox_item(in_project text, in_inbox uuid) TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_read_lost_copy(in_project text, in_agent text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_read_lost_copy(in_project text, in_agent text) TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_read_lost_epoch(in_project text, in_agent text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_read_lost_epoch(in_project text, in_agent text) TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_read_lost_output_box(in_project text, in_agent text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_read_lost_output_box(in_project text, in_agent text) TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_read_lost_queued(in_project text, in_agent text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_read_lost_queued(in_project text, in_agent text) TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_read_lost_turn(in_project text, in_agent text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_read_lost_turn(in_project text, in_agent text) TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_read_members(in_project text, in_box uuid, in_cards uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_read_members(in_project text, in_box uuid, in_cards uuid[]) TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_read_next_turns(in_project text, in_agent text, in_limit bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_read_next_turns(in_project text, in_agent text, in_limit bigint) TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_read_profile(in_project text, in_profile text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_read_profile(in_project text, in_profile text) TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_read_project(in_project text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_read_project(in_project text) TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_read_step(in_project text, in_step text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_read_step(in_project text, in_step text) TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_read_token(in_project text, in_token uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_read_token(in_project text, in_token uuid) TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_read_turn(in_project text, in_turn uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_read_turn(in_project text, in_turn uuid) TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_read_turn_calls(in_project text, in_turn uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_read_turn_calls(in_project text, in_turn uuid) TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_read_turn_reports(in_project text, in_turn uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_read_turn_reports(in_project text, in_turn uuid) TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_read_writers(in_project text, in_boxes uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_read_writers(in_project text, in_boxes uuid[]) TO cardwire_app;
 
 REVOKE ALL ON FUNCTION public.cw_remember_answer(in_project text, in_rows jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_remember_answer(in_project text, in_rows jsonb) TO cardwire_app;
@@ -830,11 +2422,17 @@ GRANT ALL ON FUNCTION public.cw_seal_audit(in_project text, in_rows jsonb) TO ca
 REVOKE ALL ON FUNCTION public.cw_seal_box(in_project text, in_rows jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_seal_box(in_project text, in_rows jsonb) TO cardwire_app;
 
+REVOKE ALL ON FUNCTION public.cw_update_call(in_project text, in_rows jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_update_call(in_project text, in_rows jsonb) TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_update_inbox(in_project text, in_items public.cw_inbox_update[], in_ids uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_update_inbox(in_project text, in_items public.cw_inbox_update[], in_ids uuid[]) TO cardwire_app;
+
 REVOKE ALL ON FUNCTION public.cw_update_project(in_project text, in_rows jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_update_project(in_project text, in_rows jsonb) TO cardwire_app;
 
-GRANT SELECT,INSERT ON TABLE public.answers TO cardwire_app;
-GRANT SELECT,DELETE ON TABLE public.answers TO cardwire_system;
+REVOKE ALL ON FUNCTION public.cw_update_step(in_project text, in_steps public.state_agent_steps[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_update_step(in_project text, in_steps public.state_agent_steps[]) TO cardwire_app;
 
 GRANT SELECT,INSERT ON TABLE public.audit TO cardwire_app;
 GRANT SELECT ON TABLE public.audit TO cardwire_system;
@@ -845,43 +2443,57 @@ GRANT UPDATE(hash) ON TABLE public.audit TO cardwire_app;
 
 GRANT SELECT,INSERT ON TABLE public.box_entries TO cardwire_app;
 
-GRANT SELECT,INSERT ON TABLE public.card_boxes TO cardwire_app;
-
-GRANT UPDATE(generation) ON TABLE public.card_boxes TO cardwire_app;
-
-GRANT UPDATE(len) ON TABLE public.card_boxes TO cardwire_app;
-
-GRANT UPDATE(entries) ON TABLE public.card_boxes TO cardwire_app;
-
-GRANT UPDATE(depth) ON TABLE public.card_boxes TO cardwire_app;
-
-GRANT UPDATE(sealed) ON TABLE public.card_boxes TO cardwire_app;
-
-GRANT UPDATE(handover_hash) ON TABLE public.card_boxes TO cardwire_app;
-
 GRANT SELECT ON TABLE public.event_heads TO cardwire_app;
 GRANT SELECT,INSERT ON TABLE public.event_heads TO cardwire_system;
 
 GRANT UPDATE(last_position) ON TABLE public.event_heads TO cardwire_system;
 
-GRANT SELECT,INSERT ON TABLE public.resource_projects TO cardwire_app;
-GRANT SELECT ON TABLE public.resource_projects TO cardwire_system;
-
-GRANT UPDATE(title) ON TABLE public.resource_projects TO cardwire_app;
-
-GRANT UPDATE(settings) ON TABLE public.resource_projects TO cardwire_app;
-
-GRANT UPDATE(revision) ON TABLE public.resource_projects TO cardwire_app;
-
-GRANT UPDATE(deletions) ON TABLE public.resource_projects TO cardwire_app;
-
-GRANT UPDATE(updated_at) ON TABLE public.resource_projects TO cardwire_app;
-
-GRANT UPDATE(deleted_at) ON TABLE public.resource_projects TO cardwire_app;
-
 GRANT SELECT ON TABLE public.schema_migrations TO cardwire_system;
 
-GRANT SELECT,INSERT ON TABLE public.tokens TO cardwire_app;
-GRANT SELECT ON TABLE public.tokens TO cardwire_system;
+GRANT SELECT,INSERT ON TABLE public.state_identity_edges TO cardwire_app;
 
-GRANT UPDATE(revoked_at) ON TABLE public.tokens TO cardwire_app;
+GRANT SELECT,INSERT ON TABLE public.state_snapshots TO cardwire_app;
+
+GRANT UPDATE(active_agent_turn_id) ON TABLE public.state_snapshots TO cardwire_app;
+
+GRANT UPDATE(inbox_id) ON TABLE public.state_snapshots TO cardwire_app;
+
+GRANT UPDATE(profile_box_id) ON TABLE public.state_snapshots TO cardwire_app;
+
+GRANT UPDATE(context_box_id) ON TABLE public.state_snapshots TO cardwire_app;
+
+GRANT UPDATE(output_box_id) ON TABLE public.state_snapshots TO cardwire_app;
+
+GRANT UPDATE(last_output_box_id) ON TABLE public.state_snapshots TO cardwire_app;
+
+GRANT UPDATE(turn_epoch) ON TABLE public.state_snapshots TO cardwire_app;
+
+GRANT UPDATE(output_watermark) ON TABLE public.state_snapshots TO cardwire_app;
+
+GRANT UPDATE(depth) ON TABLE public.state_snapshots TO cardwire_app;
+
+GRANT UPDATE(dispatched_at) ON TABLE public.state_snapshots TO cardwire_app;
+
+GRANT UPDATE(channel_id) ON TABLE public.state_snapshots TO cardwire_app;
+
+GRANT UPDATE(worker_target) ON TABLE public.state_snapshots TO cardwire_app;
+
+GRANT UPDATE(trace_id) ON TABLE public.state_snapshots TO cardwire_app;
+
+GRANT UPDATE(parent_step_id) ON TABLE public.state_snapshots TO cardwire_app;
+
+GRANT UPDATE(status) ON TABLE public.state_snapshots TO cardwire_app;
+
+GRANT UPDATE(waiting_tool_count) ON TABLE public.state_snapshots TO cardwire_app;
+
+GRANT UPDATE(resume_deadline) ON TABLE public.state_snapshots TO cardwire_app;
+
+GRANT UPDATE(last_doorbell_at) ON TABLE public.state_snapshots TO cardwire_app;
+
+GRANT UPDATE(deliverable_card_id) ON TABLE public.state_snapshots TO cardwire_app;
+
+GRANT UPDATE(open_calls) ON TABLE public.state_snapshots TO cardwire_app;
+
+GRANT UPDATE(marks) ON TABLE public.state_snapshots TO cardwire_app;
+
+GRANT UPDATE(updated_at) ON TABLE public.state_snapshots TO cardwire_app;

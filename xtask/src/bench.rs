@@ -29,6 +29,9 @@ pub(crate) struct Args {
     /// How long each side of a round takes.
     #[arg(long)]
     seconds: Option<u64>,
+    /// Of the area `turns`, only cases that start like this.
+    #[arg(long)]
+    only: Option<String>,
     /// Report without failing on a missed target.
     #[arg(long)]
     no_gate: bool,
@@ -41,12 +44,15 @@ pub(crate) struct Args {
 enum Area {
     /// Cards and boxes: appending, reading, growth.
     Facts,
+    /// Turns: from enqueue to task event.
+    Turns,
 }
 
 impl Area {
     fn name(self) -> &'static str {
         match self {
             Self::Facts => "facts",
+            Self::Turns => "turns",
         }
     }
 }
@@ -71,7 +77,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         // Kept until the measuring is over.
         let postgres = match store {
             Store::Sqlite => None,
-            Store::Postgres => Some(Postgres::start()?),
+            Store::Postgres => Some(Postgres::start_counting()?),
         };
         let server = postgres.as_ref().map(|postgres| (postgres.url(), postgres.bin_dir()));
         let mut command = workspace::cargo();
@@ -99,6 +105,7 @@ fn arguments(args: &Args, store: Store, dir: &Path, server: Option<(&str, &Path)
     words.push(format!("--dir={}", dir.display()));
     words.extend(args.rounds.map(|rounds| format!("--rounds={rounds}")));
     words.extend(args.seconds.map(|seconds| format!("--seconds={seconds}")));
+    words.extend(args.only.as_ref().map(|only| format!("--only={only}")));
     words.extend(args.json.then(|| "--json".to_owned()));
     words.extend(args.no_gate.then(|| "--no-gate".to_owned()));
     if let Some((url, bin_dir)) = server {
@@ -119,6 +126,7 @@ mod tests {
             json: true,
             rounds: Some(3),
             seconds: None,
+            only: None,
             no_gate: false,
             dir: None,
         }

@@ -25,28 +25,39 @@ pub(crate) use postgres::Postgres;
 /// Everything the tests need from outside.
 pub(crate) struct Services {
     postgres: Postgres,
+    /// For tests that break the server under load; nobody else's databases are on it.
+    victim: Postgres,
     nats: Nats,
+    nats_server: PathBuf,
     schemathesis: PathBuf,
 }
 
 impl Services {
     pub(crate) fn start() -> anyhow::Result<Self> {
         let schemathesis = tools::schemathesis()?;
-        Ok(Self { postgres: Postgres::start()?, nats: Nats::start()?, schemathesis })
+        Ok(Self {
+            postgres: Postgres::start()?,
+            victim: Postgres::start()?,
+            nats: Nats::start()?,
+            nats_server: tools::nats_server()?,
+            schemathesis,
+        })
     }
 
     /// The variables by which tests find the servers.
     pub(crate) fn env(&self) -> Vec<(&'static str, String)> {
         vec![
             ("CARDWIRE_TEST_POSTGRES", self.postgres.url().to_owned()),
+            ("CARDWIRE_TEST_POSTGRES_VICTIM", self.victim.url().to_owned()),
             ("CARDWIRE_TEST_NATS", self.nats.url().to_owned()),
+            ("CARDWIRE_TEST_NATS_SERVER", self.nats_server.display().to_string()),
             ("CARDWIRE_TEST_SCHEMATHESIS", self.schemathesis.display().to_string()),
         ]
     }
 
     /// Leave data and logs on disk after the servers have stopped.
     pub(crate) fn keep_files(&mut self) {
-        for dir in [self.postgres.keep_files(), self.nats.keep_files()] {
+        for dir in [self.postgres.keep_files(), self.victim.keep_files(), self.nats.keep_files()] {
             eprintln!("services: keeping {}", dir.display());
         }
     }

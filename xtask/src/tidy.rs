@@ -6,6 +6,7 @@
 mod banned;
 mod dependencies;
 mod files;
+mod invariants;
 mod leaks;
 mod sql;
 mod tree;
@@ -53,6 +54,7 @@ fn check() -> anyhow::Result<Problems> {
         files::are_not_mod_rs(&files),
         sql::names_match(&files, sql::ONLY_IN_ONE_BACKEND),
         banned::calls(&files),
+        invariants::are_upheld_and_tested(&files),
         leaks::machine_paths(&files),
         leaks::registry_hosts(&files),
     ]

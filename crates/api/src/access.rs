@@ -13,14 +13,16 @@ pub enum Access {
     Global(Scope),
     /// A token with the scope that reaches the project in the path.
     Project(Scope),
+    /// The token of the turn that the request is about, or a token as for [`Self::Project`].
+    Turn(Scope),
 }
 
 impl Access {
-    /// The least scope, if a token is needed at all.
+    /// The least scope of an access token, if a token is needed at all.
     pub const fn scope(self) -> Option<Scope> {
         match self {
             Self::Open => None,
-            Self::Any(scope) | Self::Global(scope) | Self::Project(scope) => Some(scope),
+            Self::Any(scope) | Self::Global(scope) | Self::Project(scope) | Self::Turn(scope) => Some(scope),
         }
     }
 }

@@ -51,6 +51,17 @@ pub struct CardMetadata {
 }
 
 impl CardIn {
+    /// Whether nothing is given.
+    pub fn is_empty(&self) -> bool {
+        let Self { card_id, content, metadata, tool_calls, tool_call_id, ttl_seconds } = self;
+        card_id.is_none()
+            && content.is_none()
+            && metadata.is_none()
+            && tool_calls.is_none()
+            && tool_call_id.is_none()
+            && ttl_seconds.is_none()
+    }
+
     /// The chosen id and the draft.
     pub fn into_draft(self) -> Result<(Option<CardId>, CardDraft), Invalid> {
         let required = |field: &str| Invalid::field(field, "is required");

@@ -1,47 +1,23 @@
 //! The table of endpoints: one row drives routing, access, the OpenAPI document and the isolation tests, so that
 //! none of them can forget a route.
 
-use crate::{Access, boxes, cards, error::ErrorBody, events, projects, system, tokens};
-use cardwire_model::Scope::{Admin, Operate, Read};
+mod facts;
+mod op;
+mod roster;
+mod state;
+mod system;
+mod turns;
+
+pub use op::Op;
+
+use crate::{Access, error::ErrorBody};
 use utoipa::{
     PartialSchema, ToSchema,
     openapi::{RefOr, Schema},
 };
 
-/// What an endpoint does. The server matches on it without a wildcard.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "each is named by its row in the table")]
-pub enum Op {
-    Health,
-    Ready,
-    Metrics,
-    OpenApi,
-    ListProjects,
-    CreateProject,
-    GetProject,
-    UpdateProject,
-    DeleteProject,
-    ListAudit,
-    ReadEvents,
-    ListTokens,
-    CreateToken,
-    RevokeToken,
-    Verify,
-    GetBox,
-    GetBoxCards,
-    GetProvenance,
-    ReadBoxes,
-    GetCard,
-    ReadCards,
-    PutCard,
-    DeleteCard,
-    CreateBox,
-    AppendToBox,
-    RewriteBox,
-    ForkBox,
-}
-
 /// One row.
+#[derive(Clone, Copy)]
 pub struct Endpoint {
     /// What it does.
     pub op: Op,
@@ -64,6 +40,7 @@ pub struct Endpoint {
 }
 
 /// A query parameter.
+#[derive(Clone, Copy)]
 pub struct Query {
     /// Its name.
     pub name: &'static str,
@@ -82,9 +59,12 @@ pub enum QueryKind {
     Boolean,
     /// Any text.
     Text,
+    /// A moment, RFC 3339.
+    Time,
 }
 
 /// A body and its schema.
+#[derive(Clone, Copy)]
 pub struct Body {
     /// `application/json` unless said otherwise.
     pub content_type: &'static str,
@@ -97,6 +77,40 @@ pub struct Body {
     /// Whether the body is a list of these.
     pub list: bool,
 }
+
+/// The areas, in the order of the document.
+const AREAS: [&[Endpoint]; 5] =
+    [system::ENDPOINTS, facts::ENDPOINTS, roster::ENDPOINTS, turns::ENDPOINTS, state::ENDPOINTS];
+
+/// Every endpoint there is.
+pub const ENDPOINTS: &[Endpoint] = &all();
+
+const COUNT: usize = {
+    let (mut count, mut area) = (0, 0);
+    while area < AREAS.len() {
+        count += AREAS[area].len();
+        area += 1;
+    }
+    count
+};
+
+const fn all() -> [Endpoint; COUNT] {
+    let mut all = [AREAS[0][0]; COUNT];
+    let (mut place, mut area) = (0, 0);
+    while area < AREAS.len() {
+        let mut row = 0;
+        while row < AREAS[area].len() {
+            all[place] = AREAS[area][row];
+            place += 1;
+            row += 1;
+        }
+        area += 1;
+    }
+    all
+}
+
+/// The body of every error.
+pub const ERROR: Option<Body> = json::<ErrorBody>();
 
 const fn json<T: ToSchema>() -> Option<Body> {
     Some(Body {
@@ -122,18 +136,26 @@ const fn json_list<T: ToSchema>() -> Option<Body> {
     }
 }
 
-/// The body of every error.
-pub const ERROR: Option<Body> = json::<ErrorBody>();
+const CURSOR: Query = text("cursor", "`next_cursor` of the page before.");
+const LIMIT: Query = integer("limit", "How many; clamped to 1..500.");
+const AGENT_ID: Query = text("agent_id", "Only of this agent.");
+const AGENT_TURN_ID: Query = text("agent_turn_id", "Only of this turn.");
+const TRACE_ID: Query = text("trace_id", "Only of this trace.");
+const CORRELATION_ID: Query = text("correlation_id", "Only with this correlation.");
+const SINCE: Query = Query { name: "since", kind: QueryKind::Time, summary: "Made at or after this." };
+const UNTIL: Query = Query { name: "until", kind: QueryKind::Time, summary: "Made before this." };
 
-const INCLUDE_DELETED: Query = Query {
-    name: "include_deleted",
-    kind: QueryKind::Boolean,
-    summary: "Show deleted and expired cards too.",
-};
-const CURSOR: Query =
-    Query { name: "cursor", kind: QueryKind::Text, summary: "`next_cursor` of the page before." };
-const LIMIT: Query =
-    Query { name: "limit", kind: QueryKind::Integer, summary: "How many; clamped to 1..500." };
+const fn text(name: &'static str, summary: &'static str) -> Query {
+    Query { name, kind: QueryKind::Text, summary }
+}
+
+const fn integer(name: &'static str, summary: &'static str) -> Query {
+    Query { name, kind: QueryKind::Integer, summary }
+}
+
+const fn boolean(name: &'static str, summary: &'static str) -> Query {
+    Query { name, kind: QueryKind::Boolean, summary }
+}
 
 const fn get(
     op: Op,
@@ -142,17 +164,7 @@ const fn get(
     summary: &'static str,
     out: Option<Body>,
 ) -> Endpoint {
-    Endpoint {
-        op,
-        method: "GET",
-        path,
-        access,
-        summary,
-        query: &[],
-        body: None,
-        success: (200, out),
-        repeatable: false,
-    }
+    post(op, path, access, summary, None, (200, out)).method("GET")
 }
 
 const fn post(
@@ -166,11 +178,14 @@ const fn post(
     Endpoint { op, method: "POST", path, access, summary, query: &[], body, success, repeatable: false }
 }
 
+const fn delete(op: Op, path: &'static str, access: Access, summary: &'static str) -> Endpoint {
+    post(op, path, access, summary, None, (204, None)).method("DELETE")
+}
+
 impl Endpoint {
-    const fn query(self, query: &'static [Query]) -> Self {
-        // Written out because a const function cannot drop the rest of `self`.
-        let Self { op, method, path, access, summary, query: _, body, success, repeatable } = self;
-        Self { op, method, path, access, summary, query, body, success, repeatable }
+    const fn query(mut self, query: &'static [Query]) -> Self {
+        self.query = query;
+        self
     }
 
     const fn repeatable(mut self) -> Self {
@@ -194,208 +209,15 @@ impl Endpoint {
     }
 }
 
-/// Every endpoint there is.
-pub const ENDPOINTS: &[Endpoint] = &[
-    get(Op::Health, "/health", Access::Open, "The process is alive.", json::<system::HealthOut>()),
-    get(Op::Ready, "/ready", Access::Any(Read), "The server can do its work.", json::<system::ReadyOut>()),
-    get(Op::Metrics, "/metrics", Access::Global(Read), "Prometheus metrics.", typed::<String>("text/plain")),
-    get(Op::OpenApi, "/openapi.json", Access::Any(Read), "This document.", json::<serde_json::Value>()),
-    get(
-        Op::ListProjects,
-        "/projects",
-        Access::Any(Read),
-        "Projects by name.",
-        json::<projects::ProjectList>(),
-    )
-    .query(&[CURSOR, LIMIT]),
-    post(
-        Op::CreateProject,
-        "/projects",
-        Access::Global(Admin),
-        "Make a project.",
-        json::<projects::ProjectIn>(),
-        (201, json::<projects::ProjectOut>()),
-    )
-    .repeatable(),
-    get(
-        Op::GetProject,
-        "/projects/{project_id}",
-        Access::Project(Read),
-        "A project.",
-        json::<projects::ProjectOut>(),
-    ),
-    post(
-        Op::UpdateProject,
-        "/projects/{project_id}",
-        Access::Project(Admin),
-        "Change a project's title or settings.",
-        json::<projects::ProjectPatch>(),
-        (200, json::<projects::ProjectOut>()),
-    )
-    .method("PATCH"),
-    post(
-        Op::DeleteProject,
-        "/projects/{project_id}",
-        Access::Project(Admin),
-        "Delete a project. Its name stays taken.",
-        None,
-        (204, None),
-    )
-    .method("DELETE"),
-    get(
-        Op::ListAudit,
-        "/projects/{project_id}/audit",
-        Access::Project(Read),
-        "Audit rows, newest first.",
-        json::<projects::AuditList>(),
-    )
-    .query(&[CURSOR, LIMIT]),
-    get(
-        Op::ReadEvents,
-        "/projects/{project_id}/events",
-        Access::Project(Read),
-        "The durable event log as server-sent events.",
-        typed::<events::EventOut>("text/event-stream"),
-    )
-    .query(&[
-        Query {
-            name: "after",
-            kind: QueryKind::Integer,
-            summary: "Start after this position; 0 is the beginning.",
-        },
-        Query { name: "agent_id", kind: QueryKind::Text, summary: "Only events of this agent." },
-        Query {
-            name: "follow",
-            kind: QueryKind::Boolean,
-            summary: "`false` ends the stream at the end of the log.",
-        },
-    ]),
-    get(
-        Op::ListTokens,
-        "/tokens",
-        Access::Any(Admin),
-        "Tokens, without their secrets.",
-        json::<tokens::TokenList>(),
-    )
-    .query(&[CURSOR, LIMIT]),
-    post(
-        Op::CreateToken,
-        "/tokens",
-        Access::Any(Admin),
-        "Make a token. Its secret is shown once.",
-        json::<tokens::TokenIn>(),
-        (201, json::<tokens::TokenOut>()),
-    )
-    .repeatable(),
-    post(Op::RevokeToken, "/tokens/{token_id}", Access::Any(Admin), "End a token.", None, (204, None))
-        .method("DELETE"),
-    post(
-        Op::Verify,
-        "/admin/verify",
-        Access::Global(Admin),
-        "Recompute card hashes and audit chains.",
-        None,
-        (200, json::<system::VerifyOut>()),
-    ),
-    get(
-        Op::GetBox,
-        "/projects/{project_id}/boxes/{box_id}",
-        Access::Project(Read),
-        "A box: its card ids in order.",
-        json::<boxes::BoxOut>(),
-    )
-    .query(&[Query { name: "generation", kind: QueryKind::Integer, summary: "An earlier generation." }]),
-    get(
-        Op::GetBoxCards,
-        "/projects/{project_id}/boxes/{box_id}/cards",
-        Access::Project(Read),
-        "The last `limit` cards of a box, in box order.",
-        json_list::<cards::CardOut>(),
-    )
-    .query(&[LIMIT, INCLUDE_DELETED]),
-    get(
-        Op::GetProvenance,
-        "/projects/{project_id}/boxes/{box_id}/provenance",
-        Access::Project(Read),
-        "Where each card of a box came from.",
-        json::<boxes::ProvenanceOut>(),
-    ),
-    post(
-        Op::ReadBoxes,
-        "/projects/{project_id}/boxes/batch",
-        Access::Project(Read),
-        "Many boxes at once.",
-        json::<boxes::BoxBatchIn>(),
-        (200, json::<boxes::BoxBatchOut>()),
-    ),
-    get(
-        Op::GetCard,
-        "/projects/{project_id}/cards/{card_id}",
-        Access::Project(Read),
-        "A card.",
-        json::<cards::CardOut>(),
-    )
-    .query(&[INCLUDE_DELETED]),
-    post(
-        Op::ReadCards,
-        "/projects/{project_id}/cards/batch",
-        Access::Project(Read),
-        "Many cards at once.",
-        json::<cards::CardBatchIn>(),
-        (200, json::<cards::CardBatchOut>()),
-    ),
-    post(
-        Op::PutCard,
-        "/projects/{project_id}/l0/cards",
-        Access::Project(Operate),
-        "Write a card. 200 when the same fact was there.",
-        json::<cards::CardIn>(),
-        (201, json::<cards::CardOut>()),
-    )
-    .repeatable(),
-    post(
-        Op::DeleteCard,
-        "/projects/{project_id}/l0/cards/{card_id}",
-        Access::Project(Operate),
-        "Soft-delete a card.",
-        None,
-        (204, None),
-    )
-    .method("DELETE"),
-    post(
-        Op::CreateBox,
-        "/projects/{project_id}/l0/boxes",
-        Access::Project(Operate),
-        "Make a box.",
-        json::<boxes::BoxIn>(),
-        (201, json::<boxes::BoxOut>()),
-    )
-    .repeatable(),
-    post(
-        Op::AppendToBox,
-        "/projects/{project_id}/l0/boxes/{box_id}/cards",
-        Access::Project(Operate),
-        "Add cards to a box.",
-        json::<boxes::AppendIn>(),
-        (200, json::<boxes::BoxChangeOut>()),
-    )
-    .repeatable(),
-    post(
-        Op::RewriteBox,
-        "/projects/{project_id}/l0/boxes/{box_id}:rewrite",
-        Access::Project(Operate),
-        "Give a box a new generation; the old one stays readable.",
-        json::<boxes::RewriteIn>(),
-        (200, json::<boxes::BoxOut>()),
-    )
-    .repeatable(),
-    post(
-        Op::ForkBox,
-        "/projects/{project_id}/l0/boxes/{box_id}:fork",
-        Access::Project(Operate),
-        "Make a box that shows a prefix of another, by reference.",
-        json::<boxes::ForkIn>(),
-        (201, json::<boxes::BoxOut>()),
-    )
-    .repeatable(),
-];
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn every_row_has_its_own_name_and_route() {
+        let ops: HashSet<_> = ENDPOINTS.iter().map(|endpoint| endpoint.op).collect();
+        let routes: HashSet<_> = ENDPOINTS.iter().map(|endpoint| (endpoint.method, endpoint.path)).collect();
+        assert_eq!((ops.len(), routes.len()), (ENDPOINTS.len(), ENDPOINTS.len()));
+    }
+}

@@ -1,5 +1,7 @@
-//! Errors, everywhere the same body: `{"error":{"code","message","detail"?}}`.
+//! Errors, everywhere the same body: `{"error":{"code","message","detail"?}}`. A turn that is not accepted says so
+//! in the words of a dispatch as well.
 
+use cardwire_kernel::protocol::RefusalCode;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -50,6 +52,38 @@ error_codes! {
     CardConflict = 409 "card_conflict",
     /// The box takes no more changes.
     BoxSealed = 409 "box_sealed",
+    /// The turn was ended, taken away or given to somebody else.
+    StaleTurn = 409 "stale_turn",
+    /// A turn writes its own output box and no other.
+    BoxNotWritable = 403 "box_not_writable",
+    /// No agent was named.
+    MissingAgentId = 400 "missing_agent_id",
+    /// No profile box was named.
+    MissingProfileBoxId = 400 "missing_profile_box_id",
+    /// No context box was named.
+    MissingContextBoxId = 400 "missing_context_box_id",
+    /// The lineage does not hold together.
+    ProtocolViolation = 400 "protocol_violation",
+    /// Turns may not delegate so deep.
+    RecursionDepthExceeded = 400 "recursion_depth_exceeded",
+    /// No such box here.
+    ProfileBoxNotFound = 404 "profile_box_not_found",
+    /// No such box here.
+    ContextBoxNotFound = 404 "context_box_not_found",
+    /// No such box here.
+    UnknownOutputBox = 404 "unknown_output_box",
+    /// Another turn writes the box.
+    OutputBoxInUse = 409 "output_box_in_use",
+    /// The output box takes no more changes.
+    OutputBoxSealed = 409 "output_box_sealed",
+    /// The correlation or turn id stands for another request.
+    DuplicateCorrelation = 409 "duplicate_correlation",
+    /// Nobody is said to serve the agent.
+    WorkerTargetMissing = 404 "worker_target_missing",
+    /// The agent has a live turn, and waiting was not wanted.
+    AgentBusy = 409 "agent_busy",
+    /// Too many turns wait for the agent.
+    InboxFull = 429 "inbox_full",
     /// Over a size limit.
     TooLarge = 413 "too_large",
     /// Too many requests by this token.
@@ -62,11 +96,41 @@ error_codes! {
     Timeout = 504 "timeout",
 }
 
+impl From<RefusalCode> for ErrorCode {
+    fn from(code: RefusalCode) -> Self {
+        match code {
+            RefusalCode::MissingAgentId => Self::MissingAgentId,
+            RefusalCode::MissingProfileBoxId => Self::MissingProfileBoxId,
+            RefusalCode::MissingContextBoxId => Self::MissingContextBoxId,
+            RefusalCode::ProtocolViolation => Self::ProtocolViolation,
+            RefusalCode::RecursionDepthExceeded => Self::RecursionDepthExceeded,
+            RefusalCode::ProfileBoxNotFound => Self::ProfileBoxNotFound,
+            RefusalCode::ContextBoxNotFound => Self::ContextBoxNotFound,
+            RefusalCode::UnknownOutputBox => Self::UnknownOutputBox,
+            RefusalCode::OutputBoxInUse => Self::OutputBoxInUse,
+            RefusalCode::OutputBoxSealed => Self::OutputBoxSealed,
+            RefusalCode::DuplicateCorrelation => Self::DuplicateCorrelation,
+            RefusalCode::WorkerTargetMissing => Self::WorkerTargetMissing,
+            RefusalCode::AgentBusy => Self::AgentBusy,
+            RefusalCode::InboxFull => Self::InboxFull,
+        }
+    }
+}
+
 /// The body of every error.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct ErrorBody {
     /// What went wrong.
     pub error: ErrorInfo,
+    /// How a dispatch or report ended that was not accepted: `busy`, `rejected` or `error`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
+    /// With `status`: the code again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_code: Option<String>,
+    /// With `status`: the agent it was for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_id: Option<String>,
 }
 
 /// What went wrong.
@@ -79,4 +143,17 @@ pub struct ErrorInfo {
     /// Facts, such as the field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<Value>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    ///
+    #[test]
+    fn a_refused_turn_keeps_its_code() {
+        for code in RefusalCode::ALL {
+            assert_eq!(ErrorCode::from(*code).as_str(), code.as_str());
+        }
+    }
 }

@@ -24,6 +24,15 @@ pub struct EventOut {
     /// Which agent it concerns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
+    /// Which turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_turn_id: Option<String>,
+    /// Which batch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub batch_id: Option<String>,
+    /// Which trace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace_id: Option<String>,
     /// Ids and counters.
     #[schema(value_type = serde_json::Value)]
     pub data: cardwire_model::CanonicalJson,
@@ -43,6 +52,9 @@ impl EventOut {
             target: event.event.target.clone(),
             channel: event.event.channel.clone(),
             agent_id: event.event.agent_id.as_ref().map(ToString::to_string),
+            agent_turn_id: event.event.turn_id.map(|id| id.to_string()),
+            batch_id: event.event.batch_id.map(|id| id.to_string()),
+            trace_id: event.event.trace_id.clone(),
             data: event.event.data.clone(),
             at: event.event.at.to_string(),
         }

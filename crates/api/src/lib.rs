@@ -7,14 +7,26 @@
 pub mod access;
 pub mod boxes;
 pub mod cards;
+pub mod claim;
+pub mod dispatch;
 pub mod endpoints;
 pub mod error;
 pub mod events;
+pub mod finish;
+mod list;
 pub mod openapi;
 pub mod parse;
 pub mod projects;
+pub mod reports;
+pub mod roster;
+pub mod state;
 pub mod system;
 pub mod tokens;
+pub mod trace;
+pub mod turn_token;
+pub mod turns;
+pub mod verbs;
+pub mod view;
 
 pub use access::Access;
 pub use endpoints::{ENDPOINTS, Endpoint, Op};

@@ -122,8 +122,9 @@ fn schema_value(schema: RefOr<Schema>) -> Value {
 fn parameters(endpoint: &Endpoint) -> Vec<Value> {
     let path = endpoint.parameters().map(|name| {
         let pattern = match name {
-            "project_id" => "^[A-Za-z0-9_-]{1,128}$",
+            "project_id" | "agent_id" | "profile_name" => "^[A-Za-z0-9_-]{1,128}$",
             "token_id" => "^tok_[0-9a-f]{32}$",
+            "agent_turn_id" => "^turn_[0-9a-f]{32}$",
             _ => "^[0-9a-f]{32}$",
         };
         json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string", "pattern": pattern } })
@@ -133,6 +134,7 @@ fn parameters(endpoint: &Endpoint) -> Vec<Value> {
             QueryKind::Integer => json!({ "type": "integer", "format": "int64" }),
             QueryKind::Boolean => json!({ "type": "boolean" }),
             QueryKind::Text => json!({ "type": "string" }),
+            QueryKind::Time => json!({ "type": "string", "format": "date-time" }),
         };
         json!({ "name": name, "in": "query", "required": false, "description": summary, "schema": schema })
     });

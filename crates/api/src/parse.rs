@@ -9,11 +9,21 @@ use std::str::FromStr;
 pub fn body<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Invalid> {
     let text = std::str::from_utf8(bytes).map_err(|_| Invalid::field("body", "must be UTF-8"))?;
     let text = if text.trim().is_empty() { "{}" } else { text };
+    // A list would pass for an object whose fields are all optional.
+    if text.trim_start().starts_with('[') {
+        return Err(Invalid::field("body", "must be an object"));
+    }
     let mut reader = serde_json::Deserializer::from_str(text);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let path = error.path().to_string();
-        let field = if path == "." { "body".to_owned() } else { path.replace('.', "/") };
-        Invalid::field(field, reason(error.inner()))
+        let path = if path == "." { String::new() } else { path.replace('.', "/") };
+        let reason = reason(error.inner());
+        match reason.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`')) {
+            Some(name) if path.is_empty() => Invalid::field(name, "is required"),
+            Some(name) => Invalid::field(format!("{path}/{name}"), "is required"),
+            None if path.is_empty() => Invalid::field("body", reason),
+            None => Invalid::field(path, reason),
+        }
     })?;
     reader.end().map_err(|error| Invalid::field("body", reason(&error)))?;
     Ok(value)
@@ -41,9 +51,33 @@ pub fn one<T: FromStr<Err = Invalid>>(field: &str, text: &str) -> Result<T, Inva
     text.parse().map_err(|invalid| at(invalid, field))
 }
 
+/// Reads one id or name that may be left out.
+pub fn given<T: FromStr<Err = Invalid>>(field: &str, text: Option<&str>) -> Result<Option<T>, Invalid> {
+    text.map(|text| one(field, text)).transpose()
+}
+
+/// Reads one of some words.
+pub fn word<T>(
+    field: &str,
+    text: &str,
+    read: impl FnOnce(&str) -> Option<T>,
+    words: impl IntoIterator<Item = &'static str>,
+) -> Result<T, Invalid> {
+    read(text).ok_or_else(|| {
+        let words: Vec<_> = words.into_iter().collect();
+        Invalid::field(field, format!("must be one of {}", words.join(", ")))
+    })
+}
+
 /// Canonical JSON of a raw member.
 pub fn canonical(field: &str, raw: &RawValue) -> Result<CanonicalJson, Invalid> {
     CanonicalJson::parse(raw.get(), field)
+}
+
+/// The same refusal, of a field inside another.
+pub fn within(prefix: &str, invalid: Invalid) -> Invalid {
+    let field = format!("{prefix}/{}", invalid.field_name());
+    at(invalid, &field)
 }
 
 fn at(invalid: Invalid, field: &str) -> Invalid {
@@ -74,6 +108,7 @@ mod tests {
             error(r#"{"card_ids":[],"x":1}"#)
         );
         assert!(error(r#"{"card_ids":[],"card_ids":[]}"#).contains("duplicate field"));
+        assert_eq!(error("{}"), "card_ids: is required");
         assert!(error("[").starts_with("body: "));
         assert!(error(r#"{"card_ids":[]} x"#).starts_with("body: trailing characters"));
     }

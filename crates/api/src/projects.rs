@@ -44,6 +44,9 @@ pub struct SettingsDoc {
     pub acl: Option<AclDoc>,
     /// Where the project's files are, below the server's workspace root.
     pub workspace_root: Option<String>,
+    /// How deep turns may delegate.
+    #[schema(minimum = 1, maximum = 100)]
+    pub max_recursion_depth: Option<u32>,
 }
 
 /// Access settings.

@@ -1,7 +1,8 @@
-//! What the server says of itself (API-14), and verification.
+//! What the server says of itself (API-14), verification, and the watchdog by hand.
 
-use cardwire_kernel::{RealmReport, VerifyReport, store::Health};
-use cardwire_model::Realm;
+use crate::parse;
+use cardwire_kernel::{RealmReport, TickAction, TickReport, VerifyReport, store::Health};
+use cardwire_model::{Invalid, Realm, Timestamp};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -92,5 +93,63 @@ impl From<&VerifyReport> for VerifyOut {
             broken_at: found.broken_at,
         };
         Self { ok: report.is_ok(), realms: report.realms.iter().map(realm).collect() }
+    }
+}
+
+/// When the watchdog is to believe it is.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TickIn {
+    /// RFC 3339; the server's time when absent.
+    #[serde(default)]
+    #[schema(format = DateTime)]
+    pub now: Option<String>,
+}
+
+impl TickIn {
+    /// The moment.
+    pub fn now(&self) -> Result<Option<Timestamp>, Invalid> {
+        parse::given("now", self.now.as_deref())
+    }
+}
+
+/// What the watchdog did.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct TickOut {
+    /// The moment it was run for.
+    pub now: String,
+    /// What was done, in order.
+    pub actions: Vec<TickActionOut>,
+}
+
+/// One thing the watchdog did, or tried to do.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct TickActionOut {
+    /// `ring`, `reap`, `expire_tools`, `requeue`, `archive`, `dispatch_next` or `rebuild`.
+    pub action: &'static str,
+    /// In which project.
+    pub project_id: String,
+    /// For which agent.
+    pub agent_id: Option<String>,
+    /// For which turn.
+    pub agent_turn_id: Option<String>,
+    /// For which inbox row.
+    pub inbox_id: Option<String>,
+    /// Why it could not be done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+impl From<&TickReport> for TickOut {
+    fn from(report: &TickReport) -> Self {
+        let action = |done: &TickAction| TickActionOut {
+            action: done.action,
+            project_id: done.project.to_string(),
+            agent_id: done.agent_id.as_ref().map(ToString::to_string),
+            agent_turn_id: done.turn_id.map(|id| id.to_string()),
+            inbox_id: done.inbox_id.map(|id| id.to_string()),
+            error: done.error.clone(),
+        };
+        Self { now: report.now.to_string(), actions: report.actions.iter().map(action).collect() }
     }
 }

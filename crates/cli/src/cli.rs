@@ -1,6 +1,8 @@
 //! The command line: what is accepted, and the words of `--help`.
 
-use crate::commands::{audit, boxes, card, completions, event, project, token, up};
+use crate::commands::{
+    agent, audit, boxes, card, completions, event, profile, project, tck, token, turn, up,
+};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -78,6 +80,8 @@ pub(crate) enum Command {
     Ask(Ask),
     /// Check the data directory, the token, the server and the store.
     Doctor,
+    /// Check whether a worker keeps the rules.
+    Tck(tck::TckArgs),
     /// Print a completion script for a shell.
     Completions(completions::CompletionsArgs),
 }
@@ -94,6 +98,12 @@ pub(crate) enum Ask {
     /// Read and write boxes: ordered lists of cards.
     #[command(name = "box")]
     CardBox(boxes::BoxArgs),
+    /// Write and read profiles: what agents are.
+    Profile(profile::ProfileArgs),
+    /// Add agents to the roster, and see what they are doing.
+    Agent(agent::AgentArgs),
+    /// Give agents something to do, and follow it.
+    Turn(turn::TurnArgs),
     /// Read the event log.
     Event(event::EventArgs),
     /// Read the audit log.

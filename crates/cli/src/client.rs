@@ -48,6 +48,14 @@ impl Client {
         self.send(Method::POST, route, Some(json(body)?)).await
     }
 
+    pub(crate) async fn put(
+        &self,
+        route: &Route,
+        body: &(impl serde::Serialize + Sync),
+    ) -> Result<Answer, Failure> {
+        self.send(Method::PUT, route, Some(json(body)?)).await
+    }
+
     pub(crate) async fn patch(
         &self,
         route: &Route,
@@ -129,16 +137,25 @@ impl Answer {
             409 => Code::Conflict,
             _ => Code::Failed,
         };
-        let message = match self.parse::<ErrorBody>() {
-            Ok(body) => body.error.message,
-            Err(_) => format!("the server answered {} without saying why", self.status),
+        let (word, message) = match self.parse::<ErrorBody>() {
+            Ok(body) => (body.error.code, body.error.message),
+            Err(_) => (String::new(), format!("the server answered {} without saying why", self.status)),
         };
-        Failure { code, hint: hint(self.status, &message).map(str::to_owned), message }
+        Failure { code, hint: hint(self.status, &word, &message).map(str::to_owned), message }
     }
 }
 
 /// What a person can do about an error that comes in many places.
-fn hint(status: u16, message: &str) -> Option<&'static str> {
+fn hint(status: u16, code: &str, message: &str) -> Option<&'static str> {
+    match code {
+        "worker_target_missing" => {
+            return Some("add the agent with `cardwire agent add AGENT --profile NAME`");
+        }
+        "agent_busy" => return Some("leave out `--no-queue`, and the turn waits in the agent's inbox"),
+        "inbox_full" => return Some("too many turns wait for this agent; `cardwire turn list` shows them"),
+        "output_box_in_use" => return Some("`cardwire box fork BOX` passes on what is in it so far"),
+        _ => {}
+    }
     match status {
         401 => Some(
             "set `CARDWIRE_TOKEN`, or give the `--data-dir` whose `admin.token` was made by this server's store",
@@ -148,6 +165,7 @@ fn hint(status: u16, message: &str) -> Option<&'static str> {
         404 if message.starts_with("project not found") => {
             Some("`cardwire project list` shows what there is")
         }
+        404 if message.starts_with("agent not found") => Some("`cardwire agent list` shows what there is"),
         429 => Some("wait a second, or start the server with a higher `--rate-limit`"),
         503 => Some("`cardwire doctor` says more; the server's log has the details"),
         _ => None,

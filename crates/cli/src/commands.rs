@@ -1,5 +1,6 @@
 //! The commands, one file per noun.
 
+pub(crate) mod agent;
 pub(crate) mod audit;
 pub(crate) mod boxes;
 pub(crate) mod card;
@@ -8,11 +9,16 @@ mod card_put;
 pub(crate) mod completions;
 mod doctor;
 pub(crate) mod event;
+pub(crate) mod profile;
 pub(crate) mod project;
 mod serving;
+pub(crate) mod tck;
 pub(crate) mod token;
+pub(crate) mod turn;
+mod turn_dispatch;
 pub(crate) mod up;
 mod verify;
+mod watchdog;
 
 use crate::{
     cli::{Ask, Cli, Command},
@@ -29,6 +35,7 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
     match cli.command {
         Command::Up(args) => up::run(*args, &context).await,
         Command::Completions(args) => completions::run(&args, context.output),
+        Command::Tck(args) => tck::run(args, context.output).await,
         Command::Doctor => {
             start_logging();
             doctor::run(&context).await
@@ -56,6 +63,9 @@ fn may_init(command: &Ask) -> Init {
         | Ask::Token(_)
         | Ask::Card(_)
         | Ask::CardBox(_)
+        | Ask::Profile(_)
+        | Ask::Agent(_)
+        | Ask::Turn(_)
         | Ask::Event(_)
         | Ask::Audit(_)
         | Ask::Verify => Init::Never,
@@ -69,6 +79,9 @@ async fn ask(command: Ask, context: &Context, client: &Client) -> Result<(), Fai
         Ask::Token(args) => token::run(args, output, client).await,
         Ask::Card(args) => card::run(args, output, client).await,
         Ask::CardBox(args) => boxes::run(args, output, client).await,
+        Ask::Profile(args) => profile::run(args, output, client).await,
+        Ask::Agent(args) => agent::run(args, output, client).await,
+        Ask::Turn(args) => turn::run(args, context, client).await,
         Ask::Event(args) => event::run(args, context, client).await,
         Ask::Audit(args) => audit::run(args, output, client).await,
         Ask::Verify => verify::run(output, client).await,

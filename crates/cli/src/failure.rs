@@ -64,6 +64,12 @@ impl Failure {
         Self { hint: Some(hint.into()), ..self }
     }
 
+    /// A hint for a failure that has none of its own.
+    pub(crate) fn or_hint(self, hint: impl Into<String>) -> Self {
+        let hint = self.hint.clone().or_else(|| Some(hint.into()));
+        Self { hint, ..self }
+    }
+
     /// A file could not be used.
     pub(crate) fn file(what: &str, path: &std::path::Path, error: &io::Error) -> Self {
         Self::failed(format!("cannot {what} `{}`: {error}", path.display()))

@@ -11,6 +11,7 @@ mod commands;
 mod context;
 mod data_dir;
 mod failure;
+mod follow;
 mod locate;
 mod logging;
 mod output;
@@ -21,6 +22,7 @@ mod route;
 mod signals;
 mod sse;
 mod store;
+mod tck;
 mod text;
 
 use clap::Parser;

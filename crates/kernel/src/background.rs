@@ -19,6 +19,8 @@ pub(crate) fn start(kernel: &Arc<Kernel>) {
     tasks.spawn(|stop| async move { numbering.keep_numbering(stop).await });
     tasks.spawn(|stop| async move { sealing.keep_sealing(stop).await });
     tasks.spawn(|stop| async move { forgetting.keep_forgetting(stop).await });
+    let watching = Arc::clone(kernel);
+    tasks.spawn(|stop| async move { watching.keep_watching(stop).await });
 }
 
 impl Kernel {

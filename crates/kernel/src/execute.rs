@@ -1,11 +1,9 @@
 //! The one loop: load the rows, decide, commit; when somebody else got in between, do it again on fresh rows.
 
-use crate::{Kernel, KernelError};
-use cardwire_model::{
-    Answer, AnswerKey, BoxHead, BoxId, CardId, Commit, EventId, Keys, Realm, Snapshot, limits,
-};
+use crate::{Kernel, KernelError, doorbell};
+use cardwire_model::{Answer, AnswerKey, BoxHead, BoxId, CardId, Commit, Keys, Realm, Snapshot, limits};
 use cardwire_protocol::{
-    Actor, Decision, Moment, Rejection,
+    Actor, Decision, Fresh, Moment, Rejection,
     idempotency::{self, Known},
 };
 use cardwire_store::CommitError;
@@ -149,6 +147,7 @@ impl Kernel {
             return Ok(());
         }
         let (events, audit) = (!commit.events.is_empty(), !commit.audit.is_empty());
+        let rings = doorbell::rings(&commit);
         let outcome = self.store.commit(commit).await;
         match &outcome {
             Ok(()) => metrics::counter!("cardwire_commits_total", "outcome" => "applied").increment(1),
@@ -161,11 +160,13 @@ impl Kernel {
         }
         if outcome.is_ok() {
             self.changes.committed(events, audit);
+            rings.iter().for_each(|ring| self.ring(ring));
         }
         outcome
     }
 
     pub(crate) fn moment(&self, caller: &Caller) -> Moment {
-        Moment { now: self.now(), actor: caller.actor.clone(), event_id: EventId::from_uuid(self.ids.uuid()) }
+        let ids = std::sync::Arc::clone(&self.ids);
+        Moment { now: self.now(), actor: caller.actor.clone(), fresh: Fresh::new(move || ids.uuid()) }
     }
 }

@@ -5,11 +5,16 @@ use crate::{
     boxes::BoxCache,
     cache::Recent,
     clock::{Clock, SystemClock},
+    doorbell::{Bells, Doorbell, InProcess, Ring},
     events::Changes,
     ids::{IdSource, SystemIds},
     spawn::Tasks,
+    turns::Turnstile,
 };
-use cardwire_model::{BoxHead, BoxId, CardId, Hash256, Project, ProjectId, Timestamp, Token};
+use cardwire_model::{
+    BoxHead, BoxId, CardId, Hash256, Project, ProjectId, Timestamp, Token, TurnId, WorkerTarget,
+};
+use cardwire_protocol::watchdog::Policy;
 use cardwire_store::{Health, Store, StoreError};
 use std::sync::Arc;
 
@@ -23,12 +28,23 @@ pub struct KernelConfig {
     pub ids: Arc<dyn IdSource>,
     /// Bytes of cards kept in memory.
     pub cache_bytes: u64,
+    /// What carries rings to other processes.
+    pub doorbell: Arc<dyn Doorbell>,
+    /// When the watchdog acts.
+    pub watchdog: Policy,
 }
 
 impl KernelConfig {
     /// The machine's clock and randomness, and a cache of 256 MiB.
     pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { store, clock: Arc::new(SystemClock), ids: Arc::new(SystemIds), cache_bytes: 256 << 20 }
+        Self {
+            store,
+            clock: Arc::new(SystemClock),
+            ids: Arc::new(SystemIds),
+            cache_bytes: 256 << 20,
+            doorbell: Arc::new(InProcess),
+            watchdog: Policy::default(),
+        }
     }
 }
 
@@ -42,7 +58,13 @@ pub struct Kernel {
     pub(crate) heads: quick_cache::sync::Cache<(ProjectId, BoxId), BoxHead>,
     pub(crate) tokens: Recent<Hash256, Token>,
     pub(crate) projects: Recent<ProjectId, Project>,
+    /// Turns that were opened with their tokens a moment ago.
+    pub(crate) leases: Recent<(ProjectId, TurnId, Hash256), ()>,
     pub(crate) changes: Changes,
+    pub(crate) turnstile: Turnstile,
+    pub(crate) bells: Bells,
+    pub(crate) watchdog: Policy,
+    doorbell: Arc<dyn Doorbell>,
     tasks: Tasks,
 }
 
@@ -60,7 +82,12 @@ impl Kernel {
             heads: quick_cache::sync::Cache::new(HEADS),
             tokens: Recent::default(),
             projects: Recent::default(),
+            leases: Recent::default(),
             changes: Changes::default(),
+            turnstile: Turnstile::default(),
+            bells: Bells::default(),
+            watchdog: config.watchdog,
+            doorbell: config.doorbell,
             tasks: Tasks::default(),
         })
     }
@@ -85,6 +112,18 @@ impl Kernel {
     /// What makes ids.
     pub fn ids(&self) -> &dyn IdSource {
         self.ids.as_ref()
+    }
+
+    /// Rings here and elsewhere.
+    pub(crate) fn ring(&self, ring: &Ring) {
+        self.bells.ring(&ring.target);
+        self.doorbell.ring(ring);
+        metrics::counter!("cardwire_doorbells_total", "reason" => ring.reason).increment(1);
+    }
+
+    /// Somebody elsewhere rang for these workers.
+    pub fn wake(&self, target: &WorkerTarget) {
+        self.bells.ring(target);
     }
 
     /// Background tasks; streams to clients end with them.

@@ -9,6 +9,7 @@ mod background;
 mod boxes;
 mod cache;
 pub mod clock;
+pub mod doorbell;
 mod error;
 mod events;
 mod execute;
@@ -18,6 +19,7 @@ mod kernel;
 mod projects;
 pub mod spawn;
 mod tokens;
+mod turns;
 mod verify;
 
 pub use boxes::{BoxCards, BoxView};
@@ -26,6 +28,7 @@ pub use execute::{Caller, Done, Remember};
 pub use facts::NewCard;
 pub use kernel::{Kernel, KernelConfig};
 pub use tokens::Minted;
+pub use turns::{ClaimRequest, NewProfile, NewTurnCard, TickAction, TickReport, TurnView, ViewedTurn};
 pub use verify::{RealmReport, VerifyReport};
 
 pub use cardwire_protocol as protocol;

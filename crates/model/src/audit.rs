@@ -46,6 +46,14 @@ audit_actions! {
     BoxFork = "box.fork",
     /// A request was refused for lack of scope or reach.
     AccessDenied = "access.denied",
+    /// An agent was added to the roster or changed.
+    AgentProvision = "agent.provision",
+    /// A profile was written or deleted.
+    ProfileWrite = "profile.write",
+    /// A turn was stopped.
+    TurnStop = "turn.stop",
+    /// The state of an agent was rebuilt.
+    StateRebuild = "state.rebuild",
     /// The store was verified.
     AdminVerify = "admin.verify",
     /// The watchdog was run by hand.

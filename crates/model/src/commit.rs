@@ -5,8 +5,9 @@
 //! rows. A store decides nothing.
 
 use crate::{
-    Answer, BoxId, Card, CardId, ChainHead, Generation, NewAudit, NewBox, NewEvent, Project, Realm, Revision,
-    Timestamp, Token, TokenId,
+    Agent, AgentId, Answer, BoxId, Card, CardId, ChainHead, Edge, Generation, Head, HeadGuard, IdentityEdge,
+    InboxItem, InboxStatus, NewAudit, NewBox, NewEvent, Nudge, Profile, Project, Realm, Revision, Step,
+    Timestamp, Token, TokenId, ToolCall,
 };
 use thiserror::Error;
 
@@ -55,6 +56,13 @@ pub enum Expect {
     ProjectAt(Revision),
     /// The audit chain of the realm ends here.
     ChainAt(ChainHead),
+    /// No open turn of another agent writes this box (CB-14). The box exists.
+    OutputFree {
+        /// Which box.
+        box_id: BoxId,
+        /// Whose turns may.
+        agent_id: AgentId,
+    },
 }
 
 /// A change.
@@ -110,6 +118,62 @@ pub enum Write {
         /// Its place and hash.
         head: ChainHead,
     },
+    /// The head of an agent that has none. Also kept as the agent's snapshot (WD-08). A conflict when the snapshot has a
+    /// later epoch, or the same one and this head is live: then it was rebuilt from something older.
+    CreateHead(Box<Head>),
+    /// A head in a new state, if the guard holds. `queued` is added to the number of waiting turns, the one in `to`
+    /// is not written. Also kept as the agent's snapshot (WD-08).
+    MoveHead {
+        /// What must hold.
+        guard: HeadGuard,
+        /// The new state.
+        to: Box<Head>,
+        /// Turns that came to wait, or ceased to.
+        queued: i32,
+    },
+    /// A small change to a head, if the guard holds. Nudges to one head go together in any order.
+    NudgeHead {
+        /// What must hold.
+        guard: HeadGuard,
+        /// The change.
+        nudge: Nudge,
+    },
+    /// A new row of an inbox; the store gives it its place.
+    Enqueue(Box<InboxItem>),
+    /// New values for a row that is in the state `from`. What came with the row (its kind, turn, pointers and
+    /// lineage) is left alone.
+    UpdateInbox {
+        /// What must hold.
+        from: InboxStatus,
+        /// The row.
+        item: Box<InboxItem>,
+    },
+    /// A new edge. Its correlation must be free in its scope.
+    AddEdge(Box<Edge>),
+    /// A new step. Its id must be free.
+    CreateStep(Box<Step>),
+    /// New values for a step of the same turn.
+    UpdateStep(Box<Step>),
+    /// A new tool call. Its id must be free in its turn.
+    OpenCall(Box<ToolCall>),
+    /// New values for a tool call that has no answer.
+    UpdateCall(Box<ToolCall>),
+    /// A profile, new (`was` is `None`) or at this revision.
+    PutProfile {
+        /// What must hold.
+        was: Option<Revision>,
+        /// The row.
+        profile: Box<Profile>,
+    },
+    /// An agent of the roster, new (`was` is `None`) or at this revision.
+    PutAgent {
+        /// What must hold.
+        was: Option<Revision>,
+        /// The row.
+        agent: Box<Agent>,
+    },
+    /// How an agent came to be.
+    AddIdentityEdge(Box<IdentityEdge>),
 }
 
 /// Why a commit was not applied: somebody else got in between.
@@ -136,4 +200,22 @@ pub enum Conflict {
     /// The audit chain has moved on.
     #[error("the audit chain was extended by somebody else")]
     Chain,
+    /// A head is not as expected.
+    #[error("the agent's turn was moved by somebody else")]
+    Head,
+    /// An inbox row is not as expected, or a turn id is taken.
+    #[error("an inbox row was changed by somebody else")]
+    Inbox,
+    /// The correlation is taken.
+    #[error("the correlation is taken")]
+    Edge,
+    /// A step exists already, or belongs to another turn.
+    #[error("a step was changed by somebody else")]
+    Step,
+    /// A tool call exists already, or has its answer.
+    #[error("a tool call was changed by somebody else")]
+    Call,
+    /// A profile or an agent of the roster is not at the expected revision.
+    #[error("the roster was changed by somebody else")]
+    Roster,
 }

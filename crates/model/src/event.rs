@@ -1,6 +1,6 @@
 //! The durable event log: rows written in the same commit as what they tell of (NF-08, API-13).
 
-use crate::{AgentId, CanonicalJson, EventId, Timestamp};
+use crate::{AgentId, BatchId, CanonicalJson, EventId, Timestamp, TurnId};
 
 macro_rules! event_kinds {
     ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
@@ -43,6 +43,14 @@ event_kinds! {
     BoxRewritten = "box.rewritten",
     /// A box takes no more changes.
     BoxSealed = "box.sealed",
+    /// An agent's turn changed its state.
+    AgentState = "agent.state",
+    /// A turn took a step.
+    AgentStep = "agent.step",
+    /// A turn ended: exactly one per accepted enqueue (NF-04).
+    AgentTask = "agent.task",
+    /// An agent was added to the roster or changed.
+    AgentProvisioned = "agent.provisioned",
 }
 
 impl EventKind {
@@ -65,6 +73,12 @@ pub struct NewEvent {
     pub channel: String,
     /// Which agent it concerns.
     pub agent_id: Option<AgentId>,
+    /// Which turn.
+    pub turn_id: Option<TurnId>,
+    /// Which batch.
+    pub batch_id: Option<BatchId>,
+    /// Which trace.
+    pub trace_id: Option<String>,
     /// Ids and counters only; never content.
     pub data: CanonicalJson,
     /// When it was decided.

@@ -65,6 +65,23 @@ machine_id!(
     TokenId, "tok_", "token_id"
 );
 
+machine_id!(
+    /// One leased piece of work of an agent (`agent_turn_id` on the wire).
+    TurnId, "turn_", "agent_turn_id"
+);
+machine_id!(
+    /// One row of an agent's inbox.
+    InboxId, "inbox_", "inbox_id"
+);
+machine_id!(
+    /// One row of the execution graph.
+    EdgeId, "edge_", "edge_id"
+);
+machine_id!(
+    /// One fork_join.
+    BatchId, "batch_", "batch_id"
+);
+
 /// All prefixes in use, so that a wrong id can be named for what it is.
 const PREFIXES: &[(&str, &str)] = &[
     ("evt_", "an event id"),

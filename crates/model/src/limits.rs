@@ -47,6 +47,31 @@ pub const SEAL_ROWS: usize = 256;
 /// How often a command is decided again after another writer got in between.
 pub const DECIDE_ATTEMPTS: usize = 16;
 
+/// Most turns that wait in the inbox of one agent (SEC-07).
+pub const INBOX_TURNS: u32 = 1_000;
+/// How deep turns may delegate unless the project says otherwise (DP-04).
+pub const RECURSION_DEPTH: u32 = 20;
+/// The deepest a project may allow.
+pub const RECURSION_DEPTH_MAX: u32 = 100;
+/// Most malformed inbox rows put away while looking for the next turn (DP-14).
+pub const POISON_ROWS: usize = 5;
+/// Most turns handed out by one claim.
+pub const CLAIM_TURNS: usize = 100;
+/// Longest wait of one claim.
+pub const CLAIM_WAIT_MS: u64 = 30_000;
+/// Most cards written by one request of a turn.
+pub const TURN_CARDS: usize = 100;
+/// Most tool calls of one turn that have no answer yet.
+pub const OPEN_CALLS: usize = 256;
+/// Longest time a turn may wait for its tools: seven days.
+pub const RESUME_SECONDS_MAX: u32 = 7 * 24 * 3600;
+/// Largest `runtime_config` of a dispatch, and largest metadata of a step, as canonical bytes.
+pub const RUNTIME_CONFIG_BYTES: usize = METADATA_BYTES;
+/// Longest error text of a turn.
+pub const ERROR_CHARS: usize = 4_096;
+/// Most rows the watchdog reads at once.
+pub const WATCHDOG_PAGE: usize = 500;
+
 const KIB: usize = 1024;
 const MIB: usize = 1024 * KIB;
 

@@ -114,6 +114,9 @@ pub struct ProjectSettings {
     /// Where the project's files are, below the server's workspace root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace_root: Option<String>,
+    /// How deep turns may delegate (DP-04).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_recursion_depth: Option<u32>,
 }
 
 /// Access settings.
@@ -148,8 +151,17 @@ impl ProjectSettings {
         serde_json::from_str(text).unwrap_or_default()
     }
 
+    /// How deep turns may delegate.
+    pub fn recursion_depth(&self) -> u32 {
+        self.max_recursion_depth.unwrap_or(limits::RECURSION_DEPTH)
+    }
+
     /// Checks values that types alone cannot.
     pub fn check(&self) -> Result<(), Invalid> {
+        if self.max_recursion_depth.is_some_and(|depth| depth == 0 || depth > limits::RECURSION_DEPTH_MAX) {
+            let range = format!("must be 1 to {}", limits::RECURSION_DEPTH_MAX);
+            return Err(Invalid::field("settings/max_recursion_depth", range));
+        }
         if let Some(root) = &self.workspace_root {
             let escapes =
                 root.starts_with('/') || root.split('/').any(|part| part == "..") || root.contains('\0');

@@ -48,6 +48,30 @@ slug!(
     AgentId, "agent_id"
 );
 
+slug!(
+    /// A visibility domain for control flow, not for facts (CB-09).
+    Channel, "channel_id"
+);
+slug!(
+    /// Which workers serve an agent.
+    WorkerTarget, "worker_target"
+);
+slug!(
+    /// A named configuration of agents.
+    ProfileName, "profile_name"
+);
+slug!(
+    /// One iteration of a turn: `step_` and whatever names it.
+    StepId, "step_id"
+);
+
+impl Channel {
+    /// The channel of everything that names none.
+    pub fn public() -> Self {
+        Self(crate::event::PUBLIC_CHANNEL.into())
+    }
+}
+
 fn check(field: &str, text: &str) -> Result<(), Invalid> {
     let legal = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
     if text.is_empty() || text.len() > limits::NAME_CHARS || !text.bytes().all(legal) {

@@ -1,7 +1,7 @@
 //! SEC-05: sealing audit rows into the chain of their realm, and checking a chain.
 
 use crate::Moment;
-use cardwire_model::{AuditAction, AuditRow, ChainHead, Commit, Expect, Realm, Write};
+use cardwire_model::{AuditAction, AuditRow, ChainHead, Commit, Expect, Realm, Timestamp, Write};
 use serde_json::json;
 
 /// The commit that seals `rows`, in the order given, after `head`.
@@ -22,6 +22,14 @@ pub fn follow(realm: &Realm, head: ChainHead, rows: &[AuditRow]) -> Result<Chain
         let next = head.extend(realm.key(), &row.audit);
         if row.sealed == Some(next) { Ok(next) } else { Err(head.position + 1) }
     })
+}
+
+/// Records that the watchdog was run by hand, for which moment, and how much it found to do.
+pub fn record_tick(moment: &Moment, now: Timestamp, actions: usize) -> Commit {
+    let mut commit = Commit::new(Realm::System);
+    let detail = json!({ "now": now.to_string(), "actions": actions });
+    commit.audit.push(moment.audit(AuditAction::AdminTick, "watchdog", &detail));
+    commit
 }
 
 /// Records that the store was verified, and whether everything fitted.

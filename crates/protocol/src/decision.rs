@@ -5,7 +5,9 @@ use cardwire_model::{
     CanonicalJson, Commit, EventId, EventKind, Invalid, NewAudit, NewEvent, ProjectId, Realm, Timestamp,
 };
 use serde_json::Value;
+use std::{fmt, sync::Arc};
 use thiserror::Error;
+use uuid::Uuid;
 
 /// Who acts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,32 +24,62 @@ impl Actor {
         Self(format!("sys.{part}"))
     }
 
+    /// The holder of a turn.
+    pub fn turn(id: cardwire_model::TurnId) -> Self {
+        Self(id.to_string())
+    }
+
     /// The name in the audit log.
     pub fn name(&self) -> &str {
         &self.0
     }
 }
 
-/// When and by whom, with a fresh id for the one event a decision may emit.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Where fresh ids come from. Passed in, so that a decision stays a function of what it is given.
+#[derive(Clone)]
+pub struct Fresh(Arc<dyn Fn() -> Uuid + Send + Sync>);
+
+impl Fresh {
+    /// Wraps a source of ids.
+    pub fn new(source: impl Fn() -> Uuid + Send + Sync + 'static) -> Self {
+        Self(Arc::new(source))
+    }
+
+    /// A fresh value.
+    pub fn uuid(&self) -> Uuid {
+        (self.0)()
+    }
+}
+
+impl fmt::Debug for Fresh {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Fresh")
+    }
+}
+
+/// When and by whom, with a source of fresh ids.
+#[derive(Debug, Clone)]
 pub struct Moment {
     /// The kernel's clock.
     pub now: Timestamp,
     /// Who acts.
     pub actor: Actor,
-    /// A fresh id.
-    pub event_id: EventId,
+    /// Fresh ids.
+    pub fresh: Fresh,
 }
 
 impl Moment {
     /// An event of this moment.
     pub(crate) fn event(&self, kind: EventKind, target: impl ToString, data: &Value) -> NewEvent {
         NewEvent {
-            id: self.event_id,
+            id: EventId::from_uuid(self.fresh.uuid()),
             kind,
             target: target.to_string(),
             channel: PUBLIC_CHANNEL.to_owned(),
             agent_id: None,
+            turn_id: None,
+            batch_id: None,
+            trace_id: None,
             data: own_json(data),
             at: self.now,
         }
@@ -119,9 +151,118 @@ pub enum Rejection {
     /// The caller may not do this.
     #[error("{0}")]
     Forbidden(String),
+    /// The turn was ended, taken away or given to somebody else: nothing this caller says counts (DP-17).
+    #[error("{0} at epoch {1} is not live any more")]
+    StaleTurn(cardwire_model::TurnId, u64),
+    /// The turn token does not belong to this turn.
+    #[error("the token does not open this turn")]
+    Unauthenticated,
+    /// A turn was not accepted.
+    #[error("{}", .0.message)]
+    Refused(Refusal),
+    /// The head of this agent is gone: rebuild it, then decide again (WD-08).
+    #[error("the state of agent {0} is lost")]
+    Lost(cardwire_model::AgentId),
+}
+
+/// Why a turn or a report was not accepted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// In one word.
+    pub verdict: Verdict,
+    /// The stable code.
+    pub code: RefusalCode,
+    /// For people.
+    pub message: String,
+}
+
+/// How a dispatch that is not accepted ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Verdict {
+    /// Queuing is impossible or was refused.
+    Busy,
+    /// The request cannot be.
+    Rejected,
+    /// The project is not set up for it.
+    Error,
+}
+
+impl Verdict {
+    /// The name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Busy => "busy",
+            Self::Rejected => "rejected",
+            Self::Error => "error",
+        }
+    }
+}
+
+macro_rules! refusal_codes {
+    ($($(#[$doc:meta])* $name:ident = $verdict:ident $text:literal,)*) => {
+        /// The codes of refused turns and reports.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum RefusalCode {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl RefusalCode {
+            /// All codes, in order.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+
+            /// The code on the wire.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$name => $text,)*
+                }
+            }
+
+            /// The word it goes with.
+            pub const fn verdict(self) -> Verdict {
+                match self {
+                    $(Self::$name => Verdict::$verdict,)*
+                }
+            }
+        }
+    };
+}
+
+refusal_codes! {
+    /// No agent was named.
+    MissingAgentId = Rejected "missing_agent_id",
+    /// No profile box was named.
+    MissingProfileBoxId = Rejected "missing_profile_box_id",
+    /// No context box was named.
+    MissingContextBoxId = Rejected "missing_context_box_id",
+    /// The lineage does not hold together.
+    ProtocolViolation = Rejected "protocol_violation",
+    /// Too deep.
+    RecursionDepthExceeded = Rejected "recursion_depth_exceeded",
+    /// No such box.
+    ProfileBoxNotFound = Rejected "profile_box_not_found",
+    /// No such box.
+    ContextBoxNotFound = Rejected "context_box_not_found",
+    /// No such box.
+    UnknownOutputBox = Rejected "unknown_output_box",
+    /// Another turn writes it.
+    OutputBoxInUse = Rejected "output_box_in_use",
+    /// It takes no more changes.
+    OutputBoxSealed = Rejected "output_box_sealed",
+    /// The correlation or turn id stands for another request.
+    DuplicateCorrelation = Rejected "duplicate_correlation",
+    /// Nobody is said to serve the agent.
+    WorkerTargetMissing = Error "worker_target_missing",
+    /// The agent has a live turn.
+    AgentBusy = Busy "agent_busy",
+    /// Too many turns wait.
+    InboxFull = Busy "inbox_full",
 }
 
 impl Rejection {
+    pub(crate) fn refused(code: RefusalCode, message: impl Into<String>) -> Self {
+        Self::Refused(Refusal { verdict: code.verdict(), code, message: message.into() })
+    }
+
     pub(crate) fn not_found(what: &'static str, id: impl ToString) -> Self {
         Self::NotFound { what, id: id.to_string() }
     }

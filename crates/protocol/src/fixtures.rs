@@ -1,9 +1,11 @@
 //! Small values for the tests of this crate.
 
+pub(crate) mod agent;
+
 use crate::{Actor, Moment};
 use cardwire_model::{
-    BoxHead, BoxId, CanonicalJson, Card, CardDraft, CardFact, CardId, EventId, Generation, Hash256, Origin,
-    Project, ProjectId, ProjectSettings, Realm, Revision, Scope, Snapshot, Timestamp, Token, TokenId,
+    BoxHead, BoxId, CanonicalJson, Card, CardDraft, CardFact, CardId, Generation, Hash256, Origin, Project,
+    ProjectId, ProjectSettings, Realm, Revision, Scope, Snapshot, Timestamp, Token, TokenId,
 };
 
 fn uuid<T: std::str::FromStr<Err = cardwire_model::Invalid>>(prefix: &str, n: u128) -> T {
@@ -23,10 +25,16 @@ pub(crate) fn project() -> ProjectId {
 }
 
 pub(crate) fn moment() -> Moment {
+    let next = std::sync::atomic::AtomicU64::new(1);
+    let fresh = move || {
+        ::uuid::Uuid::from_u128(
+            0xf << 64 | u128::from(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed)),
+        )
+    };
     Moment {
         now: Timestamp::from_micros(1_000_000),
         actor: Actor::system("test"),
-        event_id: uuid::<EventId>(EventId::PREFIX, 1),
+        fresh: crate::Fresh::new(fresh),
     }
 }
 
@@ -42,7 +50,7 @@ pub(crate) fn card(n: u128, text: &str) -> Card {
 }
 
 pub(crate) fn fact(card: &Card) -> CardFact {
-    CardFact { fact_hash: card.fact_hash, deleted_at: card.deleted_at, expires_at: card.expires_at }
+    card.into()
 }
 
 pub(crate) fn with_box(n: u128, len: u32) -> Snapshot {

@@ -11,9 +11,12 @@ pub mod decision;
 pub mod facts;
 pub mod idempotency;
 pub mod project;
+pub mod roster;
 pub mod token;
+pub mod turn;
+pub mod watchdog;
 
-pub use decision::{Actor, Decision, Moment, Rejection};
+pub use decision::{Actor, Decision, Fresh, Moment, Refusal, RefusalCode, Rejection, Verdict};
 
 #[cfg(test)]
 mod fixtures;

@@ -5,7 +5,11 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use cardwire_api::{ErrorBody, ErrorCode, error::ErrorInfo};
-use cardwire_kernel::{KernelError, protocol::Rejection, store::StoreError};
+use cardwire_kernel::{
+    KernelError,
+    protocol::{Rejection, Verdict},
+    store::StoreError,
+};
 use cardwire_model::Invalid;
 use serde_json::{Value, json};
 
@@ -15,13 +19,30 @@ pub(crate) struct ApiError {
     pub(crate) code: ErrorCode,
     pub(crate) message: String,
     pub(crate) detail: Option<Value>,
+    /// How a dispatch or report ended that was not accepted.
+    pub(crate) refused: Option<Refused>,
+}
+
+/// The words of a dispatch, besides those of an error.
+#[derive(Debug)]
+pub(crate) struct Refused {
+    verdict: Verdict,
+    agent_id: Option<String>,
 }
 
 pub(crate) type Answer = Result<Response, ApiError>;
 
 impl ApiError {
     pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), detail: None }
+        Self { code, message: message.into(), detail: None, refused: None }
+    }
+
+    /// Says which agent a refused turn was for.
+    pub(crate) fn for_agent(mut self, agent_id: Option<String>) -> Self {
+        if let Some(refused) = &mut self.refused {
+            refused.agent_id = agent_id;
+        }
+        self
     }
 }
 
@@ -32,7 +53,7 @@ impl From<Invalid> for ApiError {
             Invalid::TooLarge { .. } => ErrorCode::TooLarge,
         };
         let detail = Some(json!({ "field": invalid.field_name() }));
-        Self { code, message: invalid.to_string(), detail }
+        Self { code, message: invalid.to_string(), detail, refused: None }
     }
 }
 
@@ -46,6 +67,14 @@ impl From<Rejection> for ApiError {
             Rejection::BoxSealed { .. } => Self::new(ErrorCode::BoxSealed, message),
             Rejection::Conflict(_) => Self::new(ErrorCode::Conflict, message),
             Rejection::Forbidden(_) => Self::new(ErrorCode::Forbidden, message),
+            Rejection::StaleTurn(..) => Self::new(ErrorCode::StaleTurn, message),
+            Rejection::Unauthenticated => Self::new(ErrorCode::Unauthenticated, message),
+            Rejection::Refused(refusal) => {
+                let refused = Some(Refused { verdict: refusal.verdict, agent_id: None });
+                Self { refused, ..Self::new(refusal.code.into(), message) }
+            }
+            // The kernel rebuilds what is lost and decides again; when even that does not help, waiting might.
+            Rejection::Lost(_) => Self::new(ErrorCode::Unavailable, message),
         }
     }
 }
@@ -88,25 +117,19 @@ impl IntoResponse for ApiError {
         let error =
             ErrorInfo { code: self.code.as_str().to_owned(), message: self.message, detail: self.detail };
         let status = StatusCode::from_u16(self.code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let mut response = crate::respond::json(status, &ErrorBody { error });
+        let body = ErrorBody {
+            error_code: self.refused.as_ref().map(|_| error.code.clone()),
+            error,
+            status: self.refused.as_ref().map(|refused| refused.verdict.as_str().to_owned()),
+            agent_id: self.refused.and_then(|refused| refused.agent_id),
+        };
+        let mut response = crate::respond::json(status, &body);
         let headers = response.headers_mut();
-        match self.code {
-            ErrorCode::Unauthenticated => {
-                headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-            }
-            ErrorCode::RateLimited | ErrorCode::Unavailable => {
-                headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
-            }
-            ErrorCode::BadRequest
-            | ErrorCode::Forbidden
-            | ErrorCode::NotFound
-            | ErrorCode::MethodNotAllowed
-            | ErrorCode::Conflict
-            | ErrorCode::CardConflict
-            | ErrorCode::BoxSealed
-            | ErrorCode::TooLarge
-            | ErrorCode::Internal
-            | ErrorCode::Timeout => {}
+        if self.code == ErrorCode::Unauthenticated {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if matches!(self.code, ErrorCode::RateLimited | ErrorCode::InboxFull | ErrorCode::Unavailable) {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }
         response
     }

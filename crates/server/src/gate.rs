@@ -2,18 +2,19 @@
 
 use crate::{
     error::ApiError,
-    request::{Authenticated, Request, read_query},
+    limit::Counted,
+    request::{Authenticated, By, Request, read_query},
     state::State,
 };
 use axum::{
     body::{Body, Bytes},
     http::{HeaderMap, HeaderName, header, request::Parts},
 };
-use cardwire_api::{Access, Endpoint, ErrorCode, parse};
+use cardwire_api::{Access, Endpoint, ErrorCode, Op, parse, reports::ReportTurn, turn_token};
 use cardwire_kernel::{KernelError, protocol::access::Needed};
-use cardwire_model::{Invalid, ProjectId, Realm, TokenSecret, limits};
+use cardwire_model::{Hash256, Invalid, ProjectId, Realm, TokenSecret, TurnId, limits};
 use futures_util::StreamExt;
-use std::{collections::HashMap, net::IpAddr, sync::Arc};
+use std::{collections::HashMap, net::IpAddr, str::FromStr, sync::Arc};
 
 /// How much of an oversized body is read before the connection is given up, so that a client which sends it all
 /// before it listens still gets its 413.
@@ -26,26 +27,30 @@ pub(crate) async fn admit(
     params: HashMap<String, String>,
     parts: Parts,
     body: Body,
+    trace_id: String,
 ) -> Result<Request, ApiError> {
     check_host(state, &parts.headers)?;
-    let by = match endpoint.access.scope() {
+    let bearer = match endpoint.access.scope() {
         None => None,
-        Some(_) => Some(authenticate(state, &parts.headers).await?),
+        Some(_) => Some(identify(state, endpoint, &parts.headers).await?),
     };
     let project = match endpoint.access {
-        Access::Project(_) => {
-            Some(parse::one("project_id", params.get("project_id").map_or("", String::as_str))?)
-        }
+        Access::Project(_) | Access::Turn(_) => Some(named(&params, "project_id")?),
         Access::Open | Access::Any(_) | Access::Global(_) => None,
     };
-    if let Some(by) = &by {
-        authorise(state, endpoint, by, project.as_ref())?;
-    }
-    if let Some(project) = &project {
-        state.kernel.live_project(project).await?;
-    }
+    let who = match bearer {
+        None => Who::Nobody,
+        Some(bearer) => admit_bearer(state, endpoint, bearer, project.as_ref(), &params).await?,
+    };
     let query = read_query(endpoint, parts.uri.query())?;
     let body = read_body(body).await?;
+    let by = match who {
+        Who::Nobody => None,
+        Who::Known(by) => Some(by),
+        Who::Unproven(hash) => {
+            Some(open_turn(state, project.as_ref(), ReportTurn::read(&body)?, hash).await?)
+        }
+    };
     Ok(Request {
         state: Arc::clone(state),
         method: parts.method,
@@ -56,7 +61,43 @@ pub(crate) async fn admit(
         body,
         by,
         project,
+        trace_id,
     })
+}
+
+/// Who sends a request, as far as it is known before its body is read.
+enum Who {
+    /// Nobody has to be known.
+    Nobody,
+    Known(By),
+    /// The holder of the turn that the body names, if this is the hash of its token.
+    Unproven(Hash256),
+}
+
+fn named<T: FromStr<Err = Invalid>>(params: &HashMap<String, String>, name: &str) -> Result<T, Invalid> {
+    parse::one(name, params.get(name).map_or("", String::as_str))
+}
+
+async fn admit_bearer(
+    state: &State,
+    endpoint: &Endpoint,
+    bearer: Bearer,
+    project: Option<&ProjectId>,
+    params: &HashMap<String, String>,
+) -> Result<Who, ApiError> {
+    match bearer {
+        Bearer::Token(by) => {
+            authorise(state, endpoint, &by, project)?;
+            if let Some(project) = project {
+                state.kernel.live_project(project).await?;
+            }
+            Ok(Who::Known(By::Token(by)))
+        }
+        Bearer::Turn(hash) if params.contains_key("agent_turn_id") => {
+            open_turn(state, project, named(params, "agent_turn_id")?, hash).await.map(Who::Known)
+        }
+        Bearer::Turn(hash) => Ok(Who::Unproven(hash)),
+    }
 }
 
 /// SEC-03: a page on another name cannot reach us by pointing that name here, nor can it call us from a browser.
@@ -97,7 +138,14 @@ fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
-async fn authenticate(state: &State, headers: &HeaderMap) -> Result<Authenticated, ApiError> {
+/// What came as `Authorization: Bearer …`.
+enum Bearer {
+    Token(Authenticated),
+    /// A turn token; whether it opens the turn is still to be seen.
+    Turn(Hash256),
+}
+
+async fn identify(state: &State, endpoint: &Endpoint, headers: &HeaderMap) -> Result<Bearer, ApiError> {
     let (scheme, text) = text(headers, &header::AUTHORIZATION)
         .and_then(|value| value.split_once(' '))
         .ok_or(KernelError::Unauthenticated)?;
@@ -105,12 +153,58 @@ async fn authenticate(state: &State, headers: &HeaderMap) -> Result<Authenticate
         return Err(KernelError::Unauthenticated.into());
     }
     let text = text.trim();
-    let token = state.kernel.authenticate(text).await?;
-    if !state.rate.allows(token.id) {
-        return Err(ApiError::new(ErrorCode::RateLimited, "too many requests by this token; slow down"));
+    if text.starts_with(turn_token::PREFIX) {
+        let hash = turn_token::hash(text).ok_or(KernelError::Unauthenticated)?;
+        check_reach(endpoint)?;
+        return Ok(Bearer::Turn(hash));
     }
+    let token = state.kernel.authenticate(text).await?;
+    check_rate(state, Counted::Token(token.id))?;
     let secret = TokenSecret::from_text(text).map_err(|_| KernelError::Unauthenticated)?;
-    Ok(Authenticated { token, secret })
+    Ok(Bearer::Token(Authenticated { token, secret }))
+}
+
+fn check_rate(state: &State, who: Counted) -> Result<(), ApiError> {
+    if state.rate.allows(who) {
+        Ok(())
+    } else {
+        Err(ApiError::new(ErrorCode::RateLimited, "too many requests by this token; slow down"))
+    }
+}
+
+/// SEC-02: a turn token speaks for its turn and for nothing else. CB-14: a turn writes its output box only.
+fn check_reach(endpoint: &Endpoint) -> Result<(), ApiError> {
+    let forbidden = || ApiError::new(ErrorCode::Forbidden, "a turn token opens its turn only");
+    match endpoint.access {
+        Access::Turn(_) => Ok(()),
+        Access::Project(_) if matches!(endpoint.op, Op::AppendToBox | Op::RewriteBox) => {
+            let message = "a turn writes its own output box only, by its own verbs";
+            Err(ApiError::new(ErrorCode::BoxNotWritable, message))
+        }
+        Access::Open | Access::Any(_) | Access::Global(_) | Access::Project(_) => Err(forbidden()),
+    }
+}
+
+/// The holder of the turn. The turn is looked for in the project of the path, and nothing is told to those who do not
+/// hold it: neither whether it exists, nor whether the project does.
+async fn open_turn(
+    state: &State,
+    project: Option<&ProjectId>,
+    turn: TurnId,
+    hash: Hash256,
+) -> Result<By, ApiError> {
+    let project = project.ok_or(KernelError::Unauthenticated)?;
+    let live = state.kernel.live_project(project).await;
+    match live {
+        Err(KernelError::Rejected(_)) => return Err(KernelError::Unauthenticated.into()),
+        Err(error) => return Err(error.into()),
+        Ok(_) => {}
+    }
+    if !state.kernel.opens_turn(project, turn, hash).await? {
+        return Err(KernelError::Unauthenticated.into());
+    }
+    check_rate(state, Counted::Turn(turn))?;
+    Ok(By::Turn(turn, hash))
 }
 
 fn authorise(
@@ -121,7 +215,7 @@ fn authorise(
 ) -> Result<(), ApiError> {
     let (scope, global) = match endpoint.access {
         Access::Open => return Ok(()),
-        Access::Any(scope) | Access::Project(scope) => (scope, false),
+        Access::Any(scope) | Access::Project(scope) | Access::Turn(scope) => (scope, false),
         Access::Global(scope) => (scope, true),
     };
     // Where the path names no project, a token acts in its own realm.

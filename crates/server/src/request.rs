@@ -5,13 +5,30 @@ use axum::{
     body::Bytes,
     http::{HeaderMap, Method},
 };
-use cardwire_api::{Endpoint, endpoints::QueryKind, parse};
-use cardwire_kernel::{Caller, Remember, protocol::Actor};
-use cardwire_model::{AnswerKey, Invalid, ProjectId, Token, TokenSecret, hash::FieldHasher, limits};
+use cardwire_api::{Endpoint, ErrorCode, endpoints::QueryKind, parse};
+use cardwire_kernel::{
+    Caller, KernelError, Remember,
+    protocol::{
+        Actor,
+        turn::{Proof, append::check_call_id},
+    },
+};
+use cardwire_model::{
+    AnswerKey, Hash256, Invalid, ProjectId, Timestamp, Token, TokenSecret, TurnId, hash::FieldHasher, limits,
+};
 use serde::de::DeserializeOwned;
 use std::{collections::HashMap, str::FromStr, sync::Arc};
 
 /// Who sent the request.
+#[derive(Clone)]
+pub(crate) enum By {
+    /// The holder of an access token.
+    Token(Authenticated),
+    /// The holder of this turn, who knows the secret with this hash.
+    Turn(TurnId, Hash256),
+}
+
+/// The holder of an access token.
 #[derive(Clone)]
 pub(crate) struct Authenticated {
     pub(crate) token: Token,
@@ -27,18 +44,41 @@ pub(crate) struct Request {
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
     /// Absent only where no token is needed.
-    pub(crate) by: Option<Authenticated>,
+    pub(crate) by: Option<By>,
     /// The project in the path, checked to be live.
     pub(crate) project: Option<ProjectId>,
+    /// The trace the request belongs to.
+    pub(crate) trace_id: String,
 }
 
 impl Request {
+    /// The access token. Endpoints that take turn tokens do not ask for it.
     pub(crate) fn by(&self) -> Result<&Authenticated, ApiError> {
-        self.by.as_ref().ok_or_else(|| cardwire_kernel::KernelError::Unauthenticated.into())
+        match &self.by {
+            Some(By::Token(by)) => Ok(by),
+            Some(By::Turn(..)) => {
+                Err(ApiError::new(ErrorCode::Forbidden, "a turn token opens its turn only"))
+            }
+            None => Err(KernelError::Unauthenticated.into()),
+        }
     }
 
     pub(crate) fn caller(&self) -> Result<Caller, ApiError> {
-        Ok(Caller { actor: Actor::token(self.by()?.token.id) })
+        let actor = match &self.by {
+            Some(By::Token(by)) => Actor::token(by.token.id),
+            Some(By::Turn(turn, _)) => Actor::turn(*turn),
+            None => return Err(KernelError::Unauthenticated.into()),
+        };
+        Ok(Caller { actor })
+    }
+
+    /// Why the caller may speak for a turn. The decision compares.
+    pub(crate) fn proof(&self) -> Result<Proof, ApiError> {
+        match &self.by {
+            Some(By::Token(_)) => Ok(Proof::Operator),
+            Some(By::Turn(_, hash)) => Ok(Proof::Lease(*hash)),
+            None => Err(KernelError::Unauthenticated.into()),
+        }
     }
 
     pub(crate) fn project(&self) -> Result<&ProjectId, ApiError> {
@@ -65,6 +105,22 @@ impl Request {
         self.text(name).map(|text| parse_flag(name, text)).transpose()
     }
 
+    pub(crate) fn time(&self, name: &str) -> Result<Option<Timestamp>, Invalid> {
+        self.parsed(name)
+    }
+
+    /// A query parameter that is an id or a name.
+    pub(crate) fn parsed<T: FromStr<Err = Invalid>>(&self, name: &str) -> Result<Option<T>, Invalid> {
+        parse::given(name, self.text(name))
+    }
+
+    /// A query parameter that is a name which others chose: short and printable, so that every store can look for it.
+    pub(crate) fn printable(&self, name: &str) -> Result<Option<String>, Invalid> {
+        let text = self.text(name);
+        text.map(|text| check_call_id(name, text)).transpose()?;
+        Ok(text.map(str::to_owned))
+    }
+
     /// `limit`, clamped to what one answer may carry.
     pub(crate) fn limit(&self, default: usize, most: usize) -> Result<usize, Invalid> {
         let limit = self.integer("limit")?;
@@ -87,7 +143,7 @@ impl Request {
             .field(self.path.as_bytes())
             .field(&self.body)
             .finish();
-        let key = AnswerKey::new(self.by()?.token.id.to_string(), key, request_hash)?;
+        let key = AnswerKey::new(self.caller()?.actor.name().to_owned(), key, request_hash)?;
         Ok(Some(Remember { key, render: Box::new(render) }))
     }
 }
@@ -105,6 +161,7 @@ pub(crate) fn read_query(
         match known.kind {
             QueryKind::Integer => drop(parse_integer(&name, &value)?),
             QueryKind::Boolean => drop(parse_flag(&name, &value)?),
+            QueryKind::Time => drop(parse::one::<Timestamp>(&name, &value)?),
             QueryKind::Text => {}
         }
         if values.insert(name, value).is_some() {

@@ -16,6 +16,7 @@ use axum::{
 };
 use cardwire_api::{ENDPOINTS, Endpoint, ErrorCode, Op, openapi};
 use cardwire_kernel::Kernel;
+use cardwire_model::limits;
 use std::{
     collections::{BTreeMap, HashMap},
     panic::AssertUnwindSafe,
@@ -25,8 +26,11 @@ use std::{
 
 /// Longest time a request may take; the event stream has no end.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
-/// Verification reads everything there is.
-const VERIFY_TIMEOUT: Duration = Duration::from_secs(3600);
+/// Verification and the watchdog look at everything there is.
+const ADMIN_TIMEOUT: Duration = Duration::from_secs(3600);
+
+// A claim that waits as long as it may is answered, not given up.
+const _: () = assert!(REQUEST_TIMEOUT.as_millis() > limits::CLAIM_WAIT_MS as u128);
 
 /// Makes the router of a kernel.
 pub fn router(kernel: Arc<Kernel>, config: ServerConfig) -> Router {
@@ -90,13 +94,14 @@ impl Route {
 
 async fn answer(state: Arc<State>, route: Route, request: Request) -> Response {
     let started = state.kernel.now();
-    let traceparent = trace::answer(request.headers(), state.kernel.ids());
+    let trace_id = trace::trace_id(request.headers(), state.kernel.ids());
+    let traceparent = trace::answer(&trace_id, state.kernel.ids());
     let (name, method) = match &route {
         Route::To(endpoint, _) => (endpoint.path, endpoint.method),
         Route::Refused(..) => ("none", "none"),
     };
     let outcome = match route {
-        Route::To(endpoint, params) => guarded(&state, endpoint, params, request).await,
+        Route::To(endpoint, params) => guarded(&state, endpoint, params, request, trace_id).await,
         Route::Refused(error, allowed) => {
             let mut response = error.into_response();
             if let Some(allowed) = allowed.and_then(|text| HeaderValue::try_from(text).ok()) {
@@ -122,14 +127,15 @@ async fn guarded(
     endpoint: &'static Endpoint,
     params: HashMap<String, String>,
     request: Request,
+    trace_id: String,
 ) -> Answer {
     let (parts, body) = request.into_parts();
     let bearer = parts.headers.get(header::AUTHORIZATION).cloned();
     let work = AssertUnwindSafe(async {
-        let request = gate::admit(state, endpoint, params, parts, body).await?;
+        let request = gate::admit(state, endpoint, params, parts, body, trace_id).await?;
         dispatch(endpoint.op, request).await
     });
-    let limit = if endpoint.op == Op::Verify { VERIFY_TIMEOUT } else { REQUEST_TIMEOUT };
+    let limit = if matches!(endpoint.op, Op::Verify | Op::Tick) { ADMIN_TIMEOUT } else { REQUEST_TIMEOUT };
     let outcome = tokio::time::timeout(limit, futures_util::FutureExt::catch_unwind(work)).await;
     let answer = match outcome {
         Ok(Ok(answer)) => answer,
@@ -164,6 +170,7 @@ async fn dispatch(op: Op, request: crate::request::Request) -> Answer {
         Op::Metrics => http::system::metrics(&request),
         Op::OpenApi => http::system::openapi(&request),
         Op::Verify => http::system::verify(request).await,
+        Op::Tick => http::system::tick(request).await,
         Op::ListProjects => http::projects::list(request).await,
         Op::CreateProject => http::projects::create(request).await,
         Op::GetProject => http::projects::get(request).await,
@@ -186,5 +193,33 @@ async fn dispatch(op: Op, request: crate::request::Request) -> Answer {
         Op::ReadCards => http::cards::batch(request).await,
         Op::PutCard => http::cards::put(request).await,
         Op::DeleteCard => http::cards::delete(request).await,
+        Op::ListProfiles => http::profiles::list(request).await,
+        Op::GetProfile => http::profiles::get(request).await,
+        Op::PutProfile => http::profiles::put(request).await,
+        Op::DeleteProfile => http::profiles::delete(request).await,
+        Op::ListAgents => http::agents::list(request).await,
+        Op::AddAgent => http::agents::add(request).await,
+        Op::GetAgent => http::agents::get(request).await,
+        Op::DispatchTurn => http::turns::dispatch(request).await,
+        Op::ListTurns => http::turns::list(request).await,
+        Op::GetTurn => http::turns::get(request).await,
+        Op::ViewTurn | Op::GetTurnView => http::turns::view(request).await,
+        Op::StopTurn => http::turns::stop(request).await,
+        Op::ClaimTurns => http::worker::claim(request).await,
+        Op::StartTurn => http::worker::start(request).await,
+        Op::BeatTurn => http::worker::heartbeat(request).await,
+        Op::AppendTurnCards => http::worker::append(request).await,
+        Op::TakeStep => http::worker::step(request).await,
+        Op::SuspendTurn => http::worker::suspend(request).await,
+        Op::FinishTurn => http::worker::finish(request).await,
+        Op::ReleaseTurn => http::worker::release(request).await,
+        Op::ReportTool => http::worker::report(request).await,
+        Op::ListHeads => http::state::heads(request).await,
+        Op::GetHead => http::state::head(request).await,
+        Op::RebuildHead => http::state::rebuild(request).await,
+        Op::ListInbox => http::state::inbox(request).await,
+        Op::ListSteps => http::state::steps(request).await,
+        Op::ListEdges => http::state::edges(request).await,
+        Op::ListIdentityEdges => http::state::identity_edges(request).await,
     }
 }

@@ -10,7 +10,7 @@ use axum::response::{
     IntoResponse,
     sse::{Event as SseEvent, KeepAlive, Sse},
 };
-use cardwire_api::{events::EventOut, parse};
+use cardwire_api::events::EventOut;
 use cardwire_kernel::{spawn::Stop, store::EventFilter};
 use cardwire_model::{Event, Invalid, ProjectId};
 use futures_util::stream;
@@ -34,13 +34,18 @@ pub(crate) async fn read(request: Request) -> Answer {
             None => 0,
         },
     };
-    let agent_id = request.text("agent_id").map(|name| parse::one("agent_id", name)).transpose()?;
+    let filter = EventFilter {
+        agent_id: request.parsed("agent_id")?,
+        turn_id: request.parsed("agent_turn_id")?,
+        batch_id: request.parsed("batch_id")?,
+        trace_id: request.printable("trace_id")?,
+    };
     let kernel = &request.state.kernel;
     let reader = Reader {
         project: request.project()?.clone(),
         secret: request.by()?.secret.expose().to_owned(),
         after,
-        filter: EventFilter { agent_id },
+        filter,
         follow: request.flag("follow")?.unwrap_or(true),
         ready: VecDeque::new(),
         changes: kernel.log_changes(),

@@ -38,15 +38,39 @@ GRANT UPDATE (deleted_at) ON cards TO {app};
 GRANT UPDATE (generation, len, entries, depth, sealed, handover_hash) ON card_boxes TO {app};
 GRANT UPDATE (revoked_at) ON tokens TO {app};
 GRANT UPDATE (position, hash) ON audit TO {app};
+GRANT SELECT, INSERT ON state_agent_state_head, state_snapshots, state_agent_inbox, state_execution_edges,
+    state_agent_steps, state_tool_calls, resource_profiles, resource_project_agents, state_identity_edges TO {app};
+GRANT UPDATE (active_agent_turn_id, inbox_id, profile_box_id, context_box_id, output_box_id, last_output_box_id,
+    turn_epoch, output_watermark, depth, dispatched_at, channel_id, worker_target, trace_id, parent_step_id, status,
+    waiting_tool_count, resume_deadline, last_doorbell_at, deliverable_card_id, open_calls, marks, updated_at, queued,
+    busy) ON state_agent_state_head TO {app};
+GRANT UPDATE (active_agent_turn_id, inbox_id, profile_box_id, context_box_id, output_box_id, last_output_box_id,
+    turn_epoch, output_watermark, depth, dispatched_at, channel_id, worker_target, trace_id, parent_step_id, status,
+    waiting_tool_count, resume_deadline, last_doorbell_at, deliverable_card_id, open_calls, marks, updated_at)
+    ON state_snapshots TO {app};
+GRANT UPDATE (status, turn_epoch, worker_id, token_hash, processed_at, retry_count, next_retry_at, reason,
+    task_status, deliverable_card_id, error, error_code, output_from, output_until, ended_at)
+    ON state_agent_inbox TO {app};
+GRANT UPDATE (phase, status, call_id, request_box_id, output_len, metadata, updated_at) ON state_agent_steps TO {app};
+GRANT UPDATE (call_card_id, waiting, answer_status, terminate, answer_card_id, answered_at)
+    ON state_tool_calls TO {app};
+GRANT UPDATE (worker_target, profile_box_id, card_id, tags, revision, created_at, updated_at, deleted_at)
+    ON resource_profiles TO {app};
+GRANT UPDATE (profile_name, profile_box_id, worker_target, display_name, tags, owner_agent_id, metadata, revision,
+    created_at, updated_at) ON resource_project_agents TO {app};
 
--- The background jobs, which work across projects: numbering, sealing, forgetting, and looking a token up.
+-- The background jobs, which work across projects: numbering, sealing, forgetting, watching turns, finding the
+-- projects in which there is work, and looking a token up.
 CREATE POLICY background ON resource_projects FOR SELECT TO {system} USING (true);
 CREATE POLICY background ON tokens FOR SELECT TO {system} USING (true);
 CREATE POLICY background ON audit FOR SELECT TO {system} USING (true);
 CREATE POLICY background ON answers TO {system} USING (true);
 CREATE POLICY background ON events TO {system} USING (true);
 CREATE POLICY background ON event_heads TO {system} USING (true) WITH CHECK (true);
+CREATE POLICY background ON state_agent_state_head FOR SELECT TO {system} USING (true);
+CREATE POLICY background ON state_agent_inbox FOR SELECT TO {system} USING (true);
 GRANT SELECT ON resource_projects, tokens, audit, schema_migrations TO {system};
+GRANT SELECT ON state_agent_state_head, state_agent_inbox TO {system};
 GRANT SELECT, DELETE ON answers TO {system};
 GRANT SELECT, UPDATE (position) ON events TO {system};
 GRANT SELECT, INSERT, UPDATE (last_position) ON event_heads TO {system};

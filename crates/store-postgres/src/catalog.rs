@@ -22,7 +22,7 @@ impl Catalog for PostgresStore {
     async fn box_head(&self, project: &ProjectId, box_id: BoxId) -> Read<Option<BoxAt>> {
         let project = project.as_str();
         let at = |row: &Row| {
-            Ok(BoxAt { head: rows::box_head(row)?, deletions: number(row, 8, "a count of deletions")? })
+            Ok(BoxAt { head: rows::box_head(row, 0)?, deletions: number(row, 8, "a count of deletions")? })
         };
         let found = read(&self.app, project, sql::BOX_HEAD, &[&project, &box_id.uuid()], at).await?;
         Ok(found.into_iter().next())
@@ -74,13 +74,14 @@ impl Catalog for PostgresStore {
         let project = project.as_str();
         let Some(from) = next_id(after.map(BoxId::uuid)) else { return Ok(vec![]) };
         let params: [Param<'_>; 3] = [&project, &from, &to_limit(limit)];
-        read(&self.app, project, sql::SCAN_BOXES, &params, rows::box_head).await
+        read(&self.app, project, sql::SCAN_BOXES, &params, |row| rows::box_head(row, 0)).await
     }
 
     async fn project(&self, project: &ProjectId) -> Read<Option<Project>> {
         let project = project.as_str();
-        let found = read(&self.app, project, sql::PROJECT, &[&project], rows::project).await?;
-        Ok(found.into_iter().next())
+        let one = |row: &Row| rows::optional_record(row, 0, |record| rows::project(record));
+        let found = read(&self.app, project, sql::PROJECT, &[&project], one).await?;
+        Ok(found.into_iter().next().flatten())
     }
 
     async fn projects(&self, after: Option<&ProjectId>, limit: usize) -> Read<Vec<Project>> {
@@ -120,9 +121,18 @@ impl Catalog for PostgresStore {
         limit: usize,
     ) -> Read<Vec<Event>> {
         let project = project.as_str();
+        let (turn, batch) = (filter.turn_id.map(|id| id.uuid()), filter.batch_id.map(|id| id.uuid()));
         let agent = filter.agent_id.as_ref().map(|agent| agent.as_str());
         let (after, limit) = (to_bigint(after), to_limit(limit));
-        read(&self.app, project, sql::EVENTS, &[&project, &after, &agent, &limit], rows::event).await
+        let mut params: Vec<Param<'_>> = vec![&project, &after, &limit, &turn, &batch, &filter.trace_id];
+        let statement = match &agent {
+            Some(agent) => {
+                params.push(agent);
+                sql::EVENTS_OF_AGENT
+            }
+            None => sql::EVENTS,
+        };
+        read(&self.app, project, statement, &params, rows::event).await
     }
 
     async fn last_position(&self, project: &ProjectId) -> Read<u64> {

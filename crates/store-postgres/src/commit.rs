@@ -1,7 +1,7 @@
 //! Commits on their way to the server.
 //!
-//! [`Payload`] is a commit in the shape of its statement; [`Batch`] is one or more of them as parameters; [`Lanes`]
-//! decides which commits travel together. None of them knows what a commit is for.
+//! [`Payload`](payload::Payload) is a commit in the shape of its statement; a batch is one or more of them as
+//! parameters; [`Lanes`] decides which commits travel together. None of them knows what a commit is for.
 
 mod batch;
 mod lanes;
@@ -9,5 +9,7 @@ mod payload;
 mod queue;
 mod rest;
 mod row;
+mod stages;
 
+pub(crate) use batch::Alone;
 pub(crate) use lanes::Lanes;

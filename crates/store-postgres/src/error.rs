@@ -75,6 +75,14 @@ fn conflict(error: &DbError) -> Option<Conflict> {
             "tokens_pkey" | "tokens_by_id" | "tokens_by_hash" => "token",
             "answers_pkey" => "answer",
             "audit_by_position" => "chain",
+            "state_agent_state_head_pkey" => "head",
+            "state_agent_inbox_pkey" | "state_agent_inbox_by_turn" => "inbox",
+            "state_execution_edges_pkey" | "state_execution_edges_by_correlation" => "edge",
+            "state_agent_steps_pkey" => "step",
+            "state_tool_calls_pkey" => "call",
+            "resource_profiles_pkey" | "resource_project_agents_pkey" | "state_identity_edges_pkey" => {
+                "roster"
+            }
             _ => return None,
         }
     } else {
@@ -88,6 +96,12 @@ fn conflict(error: &DbError) -> Option<Conflict> {
         "token" => Some(Conflict::Token),
         "answer" => Some(Conflict::Answer),
         "chain" => Some(Conflict::Chain),
+        "head" => Some(Conflict::Head),
+        "inbox" => Some(Conflict::Inbox),
+        "edge" => Some(Conflict::Edge),
+        "step" => Some(Conflict::Step),
+        "call" => Some(Conflict::Call),
+        "roster" => Some(Conflict::Roster),
         _ => None,
     }
 }

@@ -7,6 +7,7 @@
 //! the server's row-level security lets nothing else through (SEC-04). [`PostgresStore::open`] proves that or fails.
 
 mod catalog;
+mod claim;
 mod commit;
 mod config;
 mod error;
@@ -22,6 +23,7 @@ mod sql;
 mod store;
 mod tenant;
 mod tls;
+mod turns;
 
 pub use config::PostgresConfig;
 pub use store::PostgresStore;

@@ -18,6 +18,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { number: 1, name: "facts", text: include_str!("../migrations/0001_facts.sql") },
     Migration { number: 2, name: "access", text: include_str!("../migrations/0002_access.sql") },
     Migration { number: 3, name: "events", text: include_str!("../migrations/0003_events.sql") },
+    Migration { number: 4, name: "turns", text: include_str!("../migrations/0004_turns.sql") },
 ];
 
 struct Migration {

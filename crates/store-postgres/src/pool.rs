@@ -33,11 +33,10 @@ impl Pools {
         self.build(self.options(&["-c search_path=public".to_owned()]), 1)
     }
 
-    /// Connections for the work of tenants. They read by index only: every statement of theirs names a key, and a
-    /// plan that was made while a table was small would otherwise read all of it when it has grown.
+    /// Connections for the work of tenants. Their statements look up rows by key, one after the other.
     pub(crate) fn app(&self, role: &str) -> Result<Pool, StoreError> {
-        let by_index = "-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off";
-        self.of_role(role, by_index, self.settings.app_connections)
+        let one_by_one = "-c enable_hashjoin=off -c enable_mergejoin=off";
+        self.of_role(role, one_by_one, self.settings.app_connections)
     }
 
     /// Connections for the work across tenants.
@@ -45,13 +44,16 @@ impl Pools {
         self.of_role(role, "", self.settings.system_connections)
     }
 
+    /// All of them read by index only: every statement names a key or an index, and a plan that was made while a table
+    /// was small would otherwise read all of it when it has grown. A statement is planned once, because planning it
+    /// for each value costs several times as much as running it.
     fn of_role(&self, role: &str, more: &str, size: usize) -> Result<Pool, StoreError> {
         let timeout = self.settings.statement_timeout.as_millis();
         let options = self.options(&[
             format!("-c role={role}"),
             "-c search_path=public".to_owned(),
             format!("-c statement_timeout={timeout} -c idle_in_transaction_session_timeout={timeout}"),
-            "-c jit=off".to_owned(),
+            "-c jit=off -c enable_seqscan=off -c plan_cache_mode=force_generic_plan".to_owned(),
             more.to_owned(),
         ]);
         self.build(options, size)

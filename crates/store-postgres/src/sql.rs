@@ -7,13 +7,7 @@ macro_rules! reads {
 }
 
 reads! {
-    PROJECT = "project";
     PROJECTS = "projects";
-    CARD_FACTS = "card_facts";
-    BOXES = "boxes";
-    MEMBERS = "members";
-    TOKEN = "token";
-    ANSWER = "answer";
     BOX_HEAD = "box_head";
     BOX_ENTRIES = "box_entries";
     BOX_CARDS = "box_cards";
@@ -24,6 +18,7 @@ reads! {
     TOKEN_BY_ID = "token_by_id";
     TOKENS = "tokens";
     EVENTS = "events";
+    EVENTS_OF_AGENT = "events_of_agent";
     LAST_POSITION = "last_position";
     AUDIT = "audit";
     AUDIT_CHAIN = "audit_chain";
@@ -32,9 +27,38 @@ reads! {
     CHAIN_HEAD = "chain_head";
     FORGET_ANSWERS = "forget_answers";
     HEALTH = "health";
+    HEADS = "heads";
+    INBOX = "inbox";
+    INBOX_OF_AGENT = "inbox_of_agent";
+    INBOX_OF_TURN = "inbox_of_turn";
+    CALLS = "calls";
+    STEPS = "steps";
+    STEPS_OF_AGENT = "steps_of_agent";
+    STEPS_OF_TURN = "steps_of_turn";
+    EDGES = "edges";
+    EDGES_OF_AGENT = "edges_of_agent";
+    EDGES_OF_TURN = "edges_of_turn";
+    IDENTITY_EDGES = "identity_edges";
+    IDENTITY_EDGES_OF_AGENT = "identity_edges_of_agent";
+    AGENTS = "agents";
+    PROFILES = "profiles";
+    CLAIM_PROJECTS = "claim_projects";
+    CLAIM_PROJECTS_AMONG = "claim_projects_among";
+    CLAIMABLE = "claimable";
+    DUE_HEADS = "due_heads";
+    DUE_ITEMS = "due_items";
 }
 
-pub(crate) const COMMIT: &str = "SELECT cw_commit($1, $2, $3, $4, $5)";
+/// Rows that a snapshot is made of can be read alone, too.
+pub(crate) const PROJECT: &str = "SELECT cw_read_project($1)";
+pub(crate) const AGENT: &str = "SELECT cw_read_agent($1, $2)";
+pub(crate) const HEAD: &str = "SELECT cw_read_head($1, $2)";
+pub(crate) const TURN: &str = "SELECT cw_read_turn($1, $2)";
+pub(crate) const STEP: &str = "SELECT cw_read_step($1, $2)";
+
+pub(crate) const LOAD: &str = "SELECT cw_load($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)";
+pub(crate) const COMMIT: &str =
+    "SELECT cw_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)";
 pub(crate) const NUMBER_EVENTS: &str = include_str!("../sql/write/number_events.sql");
 pub(crate) const SET_TENANT: &str = include_str!("../sql/set_tenant.sql");
 
@@ -47,15 +71,43 @@ pub(crate) const SELFTEST_PROBE: &str = include_str!("../sql/selftest/probe.sql"
 
 macro_rules! functions {
     ($($file:literal,)*) => {
-        /// The server-side half of a commit: a function per expectation and per write, made again when one changes.
+        /// The server-side half of loads and commits: a function per key, per expectation and per write, made again
+        /// when one changes.
         pub(crate) const FUNCTIONS: &[&str] = &[$(include_str!(concat!("../sql/", $file, ".sql")),)*];
     };
 }
 
 functions! {
+    "read/project",
+    "read/card_facts",
+    "read/boxes",
+    "read/members",
+    "read/token",
+    "read/answer",
+    "read/agent",
+    "read/head",
+    "read/turn",
+    "read/turn_calls",
+    "read/turn_reports",
+    "read/next_turns",
+    "read/depth",
+    "read/inbox_item",
+    "read/edge",
+    "read/step",
+    "read/writers",
+    "read/profile",
+    "read/lost_copy",
+    "read/lost_epoch",
+    "read/lost_turn",
+    "read/lost_output_box",
+    "read/lost_queued",
+    "read/load",
     "expect/project_at",
     "expect/chain_at",
+    "expect/lock_boxes",
     "expect/open_box",
+    "expect/output_free",
+    "expect/lock_heads",
     "expect/all",
     "write/create_project",
     "write/update_project",
@@ -67,6 +119,21 @@ functions! {
     "write/append_cards",
     "write/rewrite_box",
     "write/seal_box",
+    "write/put_snapshot",
+    "write/create_head",
+    "write/move_head",
+    "write/nudge_head",
+    "write/heads",
+    "write/enqueue",
+    "write/update_inbox",
+    "write/add_edge",
+    "write/create_step",
+    "write/update_step",
+    "write/open_call",
+    "write/update_call",
+    "write/put_profile",
+    "write/put_agent",
+    "write/add_identity_edge",
     "write/create_token",
     "write/revoke_token",
     "write/remember_answer",

@@ -1,6 +1,6 @@
-//! The one way in which rows of a tenant are read.
+//! The one way in which rows of a tenant are read, besides the functions that name their tenant themselves.
 //!
-//! BEGIN, the tenant's name, the selects and COMMIT are put on the wire together and answered together: one round
+//! BEGIN, the tenant's name, the select and COMMIT are put on the wire together and answered together: one round
 //! trip. The name is local to the transaction, so the next user of the connection never inherits it. When anything
 //! fails, the COMMIT that is already under way ends the failed transaction; when the caller goes away, likewise.
 //! Invariant: either all of these statements are sent or none, because the first poll sends them all.
@@ -13,22 +13,15 @@ use cardwire_store::StoreError;
 use deadpool_postgres::{Client, Pool};
 use futures_util::{
     TryStreamExt,
-    future::{join, join_all, join3},
+    future::{join, join3},
 };
 use std::pin::pin;
 use tokio_postgres::{Row, Statement, types::ToSql};
 
-const BEGIN_ONE: &str = "BEGIN READ ONLY";
-const BEGIN_MANY: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+const BEGIN: &str = "BEGIN READ ONLY";
 const COMMIT: &str = "COMMIT";
 
 pub(crate) type Param<'a> = &'a (dyn ToSql + Sync);
-
-/// A statement of `sql/read` and its parameters.
-pub(crate) struct Select<'a> {
-    pub(crate) sql: &'static str,
-    pub(crate) params: Vec<Param<'a>>,
-}
 
 /// Runs one select as a tenant, and reads each row while the next ones are still on their way.
 pub(crate) async fn read<T>(
@@ -39,7 +32,7 @@ pub(crate) async fn read<T>(
     mut decode: impl FnMut(&Row) -> Result<T, StoreError>,
 ) -> Result<Vec<T>, StoreError> {
     let client = pool.get().await.map_err(pool_error)?;
-    let frame = Frame::prepare(&client, BEGIN_ONE).await?;
+    let frame = Frame::prepare(&client).await?;
     let statement = prepare(&client, sql).await?;
     let select = async {
         let rows = client.query_raw(&statement, params.iter().copied()).await.map_err(store_error)?;
@@ -53,27 +46,7 @@ pub(crate) async fn read<T>(
     frame.around(&client, tenant, select).await?
 }
 
-/// Runs selects as a tenant, all in one snapshot; answers the rows of each.
-pub(crate) async fn read_all(
-    pool: &Pool,
-    tenant: &str,
-    selects: &[Select<'_>],
-) -> Result<Vec<Vec<Row>>, StoreError> {
-    let client = pool.get().await.map_err(pool_error)?;
-    // One statement is consistent by itself; several need one snapshot.
-    let begin = if selects.len() == 1 { BEGIN_ONE } else { BEGIN_MANY };
-    let frame = Frame::prepare(&client, begin).await?;
-    let mut statements = Vec::with_capacity(selects.len());
-    for select in selects {
-        statements.push(prepare(&client, select.sql).await?);
-    }
-    let queries =
-        statements.iter().zip(selects).map(|(statement, select)| client.query(statement, &select.params));
-    let answers = frame.around(&client, tenant, join_all(queries)).await?;
-    answers.into_iter().collect::<Result<_, _>>().map_err(store_error)
-}
-
-/// The statements before and after the selects.
+/// The statements before and after the select.
 struct Frame {
     begin: Statement,
     set_tenant: Statement,
@@ -81,26 +54,26 @@ struct Frame {
 }
 
 impl Frame {
-    async fn prepare(client: &Client, begin: &str) -> Result<Self, StoreError> {
+    async fn prepare(client: &Client) -> Result<Self, StoreError> {
         Ok(Self {
-            begin: prepare(client, begin).await?,
+            begin: prepare(client, BEGIN).await?,
             set_tenant: prepare(client, sql::SET_TENANT).await?,
             commit: prepare(client, COMMIT).await?,
         })
     }
 
     /// Sends everything: the futures of a join are first polled in order, and a query is sent when it is first
-    /// polled. What the selects say counts only if the transaction was opened, and it was theirs.
+    /// polled. What the select says counts only if the transaction was opened, and it was its own.
     async fn around<T>(
         &self,
         client: &Client,
         tenant: &str,
-        selects: impl Future<Output = T>,
+        select: impl Future<Output = T>,
     ) -> Result<T, StoreError> {
         let tenant: [Param<'_>; 1] = [&tenant];
         let (opened, selected, ended) = join3(
             join(client.execute(&self.begin, &[]), client.execute(&self.set_tenant, &tenant)),
-            selects,
+            select,
             client.execute(&self.commit, &[]),
         )
         .await;

@@ -1,6 +1,6 @@
 //! Reads for people and programs.
 
-use crate::{codec, sql, store::SqliteStore, store::all};
+use crate::{codec, select::all, sql, store::SqliteStore};
 use async_trait::async_trait;
 use cardwire_model::{
     AuditRow, BoxHead, BoxId, Card, CardId, Entry, Event, Generation, Hash256, Project, ProjectId, Realm,
@@ -12,7 +12,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 type Result<T> = std::result::Result<T, StoreError>;
 
 /// Sorts before every id.
-const NO_ID: [u8; 0] = [];
+pub(crate) const NO_ID: [u8; 0] = [];
 
 #[async_trait]
 impl Catalog for SqliteStore {
@@ -166,10 +166,18 @@ impl Catalog for SqliteStore {
         filter: &EventFilter,
         limit: usize,
     ) -> Result<Vec<Event>> {
-        let (project, agent) = (project.clone(), filter.agent_id.clone());
+        let (project, filter) = (project.clone(), filter.clone());
         let read = move |conn: &Connection| {
-            let agent = agent.as_ref().map(|agent| agent.as_str());
-            all(conn, sql::EVENTS, params![project.as_str(), clamp(after), agent, limit as i64], codec::event)
+            let wanted = params![
+                project.as_str(),
+                clamp(after),
+                filter.agent_id.as_ref().map(|agent| agent.as_str()),
+                filter.turn_id.map(|turn| turn.uuid().into_bytes()),
+                filter.batch_id.map(|batch| batch.uuid().into_bytes()),
+                filter.trace_id,
+                limit as i64,
+            ];
+            all(conn, sql::EVENTS, wanted, codec::event)
         };
         self.readers.read(read).await
     }
@@ -217,6 +225,6 @@ impl Catalog for SqliteStore {
 }
 
 /// Positions past what SQLite can hold are past the end of any log.
-fn clamp(position: u64) -> i64 {
+pub(crate) fn clamp(position: u64) -> i64 {
     i64::try_from(position).unwrap_or(i64::MAX)
 }

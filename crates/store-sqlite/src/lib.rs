@@ -1,20 +1,23 @@
 //! The embedded backend: SQLite in one file, one writer thread with group commit, a pool of readers.
 //!
-//! This crate must not decide anything about cards, boxes or tokens: it encodes rows, applies the writes of a
+//! This crate must not decide anything about cards, boxes, tokens or turns: it encodes rows, applies the writes of a
 //! commit in order and answers selects.
 //! Invariant: a commit is answered `Ok` only after the transaction that holds it was synced to disk
 //! (`journal_mode=WAL`, `synchronous=FULL`).
 
 mod apply;
 mod catalog;
+mod claim;
 mod codec;
 mod error;
 mod load;
 mod lock;
 mod migrate;
 mod readers;
+mod select;
 mod sql;
 mod store;
+mod turns;
 mod writer;
 
 pub use lock::Holder;

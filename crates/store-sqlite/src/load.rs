@@ -1,38 +1,25 @@
 //! The snapshot a decision is made on.
 
-use crate::{codec, sql};
-use cardwire_model::{Answer, AnswerKey, CardFact, CardId, Keys, Snapshot};
-use rusqlite::{Connection, OptionalExtension, params};
+mod turns;
+
+pub(crate) use turns::{head, inbox_item, turn};
+
+use crate::{codec, select::one, sql};
+use cardwire_model::{Answer, AnswerKey, BoxHead, BoxId, CardId, Keys, Snapshot};
+use rusqlite::{Connection, Result, params};
 
 /// Runs inside one read transaction, so all rows are of one moment.
-pub(crate) fn load(conn: &Connection, realm: &str, keys: &Keys) -> rusqlite::Result<Snapshot> {
+pub(crate) fn load(conn: &Connection, realm: &str, keys: &Keys) -> Result<Snapshot> {
     let mut snapshot = Snapshot::default();
     if keys.project {
-        snapshot.project =
-            conn.prepare_cached(sql::PROJECT)?.query_row(params![realm], codec::project).optional()?;
+        snapshot.project = one(conn, sql::PROJECT, params![realm], codec::project)?;
     }
-    if !keys.cards.is_empty() {
-        let mut statement = conn.prepare_cached(sql::CARD_FACTS)?;
-        for id in &keys.cards {
-            let fact = statement.query_row(params![realm, id.uuid().into_bytes()], |row| {
-                Ok(CardFact {
-                    fact_hash: codec::hash(row, 0)?,
-                    deleted_at: codec::optional_time(row, 1)?,
-                    expires_at: codec::optional_time(row, 2)?,
-                })
-            });
-            if let Some(fact) = fact.optional()? {
-                snapshot.cards.insert(*id, fact);
-            }
-        }
+    for id in &keys.cards {
+        let fact = one(conn, sql::CARD_FACTS, params![realm, id.uuid().into_bytes()], codec::card_fact)?;
+        snapshot.cards.extend(fact.map(|fact| (*id, fact)));
     }
     for id in keys.boxes.iter().chain(keys.members.iter().map(|(id, _)| id)) {
-        let mut statement = conn.prepare_cached(sql::BOXES)?;
-        if let Some(head) =
-            statement.query_row(params![realm, id.uuid().into_bytes()], codec::box_head).optional()?
-        {
-            snapshot.boxes.insert(*id, head);
-        }
+        snapshot.boxes.extend(box_head(conn, realm, *id)?.map(|head| (*id, head)));
     }
     if let Some((box_id, cards)) = &keys.members
         && let Some(head) = snapshot.boxes.get(box_id)
@@ -49,25 +36,26 @@ pub(crate) fn load(conn: &Connection, realm: &str, keys: &Keys) -> rusqlite::Res
         }
     }
     if let Some(id) = &keys.token {
-        let mut statement = conn.prepare_cached(sql::TOKEN)?;
-        snapshot.token =
-            statement.query_row(params![realm, id.uuid().into_bytes()], codec::token).optional()?;
+        snapshot.token = one(conn, sql::TOKEN, params![realm, id.uuid().into_bytes()], codec::token)?;
     }
     if let Some(key) = &keys.answer {
         snapshot.answer = answer(conn, realm, key)?;
     }
+    turns::load(conn, realm, keys, &mut snapshot)?;
     Ok(snapshot)
 }
 
-fn answer(conn: &Connection, realm: &str, key: &AnswerKey) -> rusqlite::Result<Option<Answer>> {
-    let mut statement = conn.prepare_cached(sql::ANSWER)?;
-    let row = statement.query_row(params![realm, key.caller, key.key], |row| {
+fn box_head(conn: &Connection, realm: &str, id: BoxId) -> Result<Option<BoxHead>> {
+    one(conn, sql::BOXES, params![realm, id.uuid().into_bytes()], codec::box_head)
+}
+
+fn answer(conn: &Connection, realm: &str, key: &AnswerKey) -> Result<Option<Answer>> {
+    one(conn, sql::ANSWER, params![realm, key.caller, key.key], |row| {
         Ok(Answer {
             key: AnswerKey { request_hash: codec::hash(row, 0)?, ..key.clone() },
             status: row.get(1)?,
             body: row.get(2)?,
             created_at: codec::time(row, 3)?,
         })
-    });
-    row.optional()
+    })
 }

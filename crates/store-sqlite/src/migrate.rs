@@ -9,6 +9,7 @@ const MIGRATIONS: &[(u32, &str, &str)] = &[
     (1, "facts", include_str!("../migrations/0001_facts.sql")),
     (2, "access", include_str!("../migrations/0002_access.sql")),
     (3, "events", include_str!("../migrations/0003_events.sql")),
+    (4, "turns", include_str!("../migrations/0004_turns.sql")),
 ];
 
 const LEDGER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (
@@ -81,7 +82,8 @@ mod tests {
     }
 
     fn schema(conn: &Connection) -> Vec<String> {
-        let select = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY type DESC, name";
+        let select = "SELECT sql FROM sqlite_schema
+            WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY type DESC, name";
         conn.prepare(select).unwrap().query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
     }
 

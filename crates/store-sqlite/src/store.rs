@@ -2,22 +2,24 @@
 
 use crate::{
     apply::chain_head,
+    claim::Claim,
     codec,
     load::load,
     lock::{self, Holder},
     migrate::{self, MigrateError},
     readers::Readers,
+    select::all,
     sql,
-    writer::{self, Job},
+    writer::{self, Job, Work, Written},
 };
 use async_trait::async_trait;
-use cardwire_model::{Commit, Keys, Realm, Snapshot, Timestamp};
+use cardwire_model::{Commit, Keys, ProjectId, Realm, Snapshot, Timestamp};
 use cardwire_store::{CommitError, Store, StoreError, Unsealed};
 use rusqlite::{Connection, OpenFlags, config::DbConfig, params};
 use std::{
     fs::File,
     path::Path,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 use tokio::sync::{mpsc, oneshot};
@@ -89,6 +91,24 @@ impl SqliteStore {
         })
     }
 
+    /// Hands work to the writer and waits until it is durable.
+    async fn write(&self, work: Work) -> Result<Written, CommitError> {
+        let (reply, outcome) = oneshot::channel();
+        self.jobs()?.send(Job { work, reply }).await.map_err(|_| closed())?;
+        outcome.await.map_err(|_| StoreError::Uncertain("the writer ended".to_owned()))?
+    }
+
+    /// Looks on a reader first, so that workers who wait for work neither hold up the writer nor each other.
+    pub(crate) async fn claim_rows(&self, claim: Claim) -> Result<Vec<ProjectId>, CommitError> {
+        let claim = Arc::new(claim);
+        let look = Arc::clone(&claim);
+        if self.readers.read(move |conn| look.finds_any(conn)).await? {
+            self.write(Work::Claim(claim)).await.map(|written| written.claimed)
+        } else {
+            Ok(vec![])
+        }
+    }
+
     fn jobs(&self) -> Result<mpsc::Sender<Job>, StoreError> {
         let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         writer.as_ref().map(|writer| writer.jobs.clone()).ok_or_else(closed)
@@ -100,7 +120,8 @@ fn closed() -> StoreError {
 }
 
 fn configure(conn: &Connection) -> rusqlite::Result<()> {
-    conn.set_prepared_statement_cache_capacity(128);
+    // More than there are statements, so that none is ever compiled twice.
+    conn.set_prepared_statement_cache_capacity(256);
     conn.busy_timeout(Duration::from_secs(5))?;
     // Plans must not depend on bound values: otherwise statements are compiled again when those change.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
@@ -115,9 +136,7 @@ impl Store for SqliteStore {
     }
 
     async fn commit(&self, commit: Commit) -> Result<(), CommitError> {
-        let (reply, outcome) = oneshot::channel();
-        self.jobs()?.send(Job::Commit(Box::new(commit), reply)).await.map_err(|_| closed())?;
-        outcome.await.map_err(|_| StoreError::Uncertain("the writer ended".to_owned()))?
+        self.write(Work::Commit(Box::new(commit))).await.map(drop)
     }
 
     async fn number_events(&self) -> Result<u64, StoreError> {
@@ -127,16 +146,10 @@ impl Store for SqliteStore {
 
     async fn unsealed_audit(&self, limit: usize) -> Result<Vec<Unsealed>, StoreError> {
         let find = move |conn: &Connection| {
-            let realms: Vec<String> = conn
-                .prepare_cached(sql::UNSEALED_REALMS)?
-                .query_map([], |row| row.get(0))?
-                .collect::<Result<_, _>>()?;
+            let realms: Vec<String> = all(conn, sql::UNSEALED_REALMS, [], |row| row.get(0))?;
             let mut found = Vec::with_capacity(realms.len());
             for key in realms {
-                let rows = conn
-                    .prepare_cached(sql::UNSEALED_AUDIT)?
-                    .query_map(params![key, limit as i64], codec::audit)?
-                    .collect::<Result<_, _>>()?;
+                let rows = all(conn, sql::UNSEALED_AUDIT, params![key, limit as i64], codec::audit)?;
                 found.push((chain_head(conn, &key)?, rows, key));
             }
             Ok(found)
@@ -152,9 +165,12 @@ impl Store for SqliteStore {
     }
 
     async fn forget_answers(&self, before: Timestamp) -> Result<u64, StoreError> {
-        let (reply, outcome) = oneshot::channel();
-        self.jobs()?.send(Job::ForgetAnswers(before, reply)).await.map_err(|_| closed())?;
-        outcome.await.map_err(|_| StoreError::Uncertain("the writer ended".to_owned()))?
+        match self.write(Work::ForgetAnswers(before)).await {
+            Ok(written) => Ok(written.forgotten),
+            Err(CommitError::Store(error)) => Err(error),
+            // It relies on nothing that could have changed.
+            Err(CommitError::Conflict(conflict)) => Err(StoreError::Internal(conflict.to_string())),
+        }
     }
 
     async fn close(&self) {
@@ -166,14 +182,4 @@ impl Store for SqliteStore {
             let _ = tokio::task::spawn_blocking(move || thread.join()).await;
         }
     }
-}
-
-/// Reads that belong to no project.
-pub(crate) fn all<T>(
-    conn: &Connection,
-    statement: &str,
-    params: impl rusqlite::Params,
-    read: impl FnMut(&rusqlite::Row<'_>) -> rusqlite::Result<T>,
-) -> rusqlite::Result<Vec<T>> {
-    conn.prepare_cached(statement)?.query_map(params, read)?.collect()
 }

@@ -1,24 +1,49 @@
-//! The one writer thread. It takes every commit that is waiting, applies them in one transaction, syncs once, and
+//! The one writer thread. It takes all the work that is waiting, does it in one transaction, syncs once, and
 //! answers each with its own outcome.
 //!
 //! Why one thread: SQLite has one writer anyway, a pool of them starves some for seconds, and commits that share
 //! a sync cost a fraction of one each.
 
-use crate::{apply::apply, error::store_error, sql};
-use cardwire_model::{Commit, Conflict, Timestamp};
+use crate::{apply::apply, claim::Claim, error::store_error, sql};
+use cardwire_model::{Commit, Conflict, ProjectId, Timestamp};
 use cardwire_store::{CommitError, StoreError};
 use rusqlite::{Connection, params};
+use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 
-/// Most commits that share one sync.
+/// Most jobs that share one sync.
 const GROUP: usize = 256;
-/// Most commits waiting; further callers wait for a place.
+/// Most jobs waiting; further callers wait for a place.
 const QUEUE: usize = 4 * GROUP;
 
-pub(crate) enum Job {
-    Commit(Box<Commit>, oneshot::Sender<Result<(), CommitError>>),
-    ForgetAnswers(Timestamp, oneshot::Sender<Result<u64, StoreError>>),
+pub(crate) struct Job {
+    pub(crate) work: Work,
+    pub(crate) reply: oneshot::Sender<Outcome>,
 }
+
+impl Job {
+    /// Nobody waits for the answer any more: what is claimed now would lie about until the watchdog finds it.
+    fn is_forsaken(&self) -> bool {
+        self.reply.is_closed()
+    }
+}
+
+pub(crate) enum Work {
+    Commit(Box<Commit>),
+    Claim(Arc<Claim>),
+    ForgetAnswers(Timestamp),
+}
+
+/// What there is to tell of work that was done: nothing, for a commit.
+#[derive(Default)]
+pub(crate) struct Written {
+    /// Projects whose rows were claimed.
+    pub(crate) claimed: Vec<ProjectId>,
+    /// Answers that were forgotten.
+    pub(crate) forgotten: u64,
+}
+
+type Outcome = Result<Written, CommitError>;
 
 /// Starts the thread; it ends when every sender is gone.
 pub(crate) fn start(conn: Connection) -> std::io::Result<(mpsc::Sender<Job>, std::thread::JoinHandle<()>)> {
@@ -31,91 +56,60 @@ pub(crate) fn start(conn: Connection) -> std::io::Result<(mpsc::Sender<Job>, std
 fn run(conn: &Connection, mut jobs: mpsc::Receiver<Job>) {
     let mut group = Vec::with_capacity(GROUP);
     while jobs.blocking_recv_many(&mut group, GROUP) > 0 {
-        let mut commits = Vec::with_capacity(group.len());
-        for job in group.drain(..) {
-            match job {
-                Job::Commit(commit, reply) => commits.push((commit, reply)),
-                Job::ForgetAnswers(before, reply) => {
-                    let forgotten = conn.execute(sql::FORGET_ANSWERS, params![before.micros()]);
-                    // A caller that went away does not need the answer.
-                    let _ = reply.send(forgotten.map(|rows| rows as u64).map_err(store_error));
-                }
-            }
-        }
-        if !commits.is_empty() {
-            answer(conn, commits);
-        }
+        answer(conn, &mut group);
     }
     // Leaves a small file behind and tells of nothing: the log is replayed on the next start anyway.
     let _ = conn.execute_batch("PRAGMA optimize; PRAGMA wal_checkpoint(TRUNCATE)");
 }
 
-type Waiting = (Box<Commit>, oneshot::Sender<Result<(), CommitError>>);
-
-fn answer(conn: &Connection, commits: Vec<Waiting>) {
-    let outcomes = match together(conn, &commits) {
+fn answer(conn: &Connection, group: &mut Vec<Job>) {
+    let outcomes = match together(conn, group) {
         Ok(outcomes) => outcomes,
         // One failure of the store must not decide for its neighbours: each gets a transaction of its own.
-        Err(_) if commits.len() > 1 => {
-            commits.iter().map(|waiting| alone(conn, std::slice::from_ref(waiting))).collect()
-        }
+        Err(_) if group.len() > 1 => group.iter().map(|job| alone(conn, std::slice::from_ref(job))).collect(),
         Err(error) => vec![Err(CommitError::Store(error))],
     };
-    for ((_, reply), outcome) in commits.into_iter().zip(outcomes) {
-        let _ = reply.send(outcome);
+    for (job, outcome) in group.drain(..).zip(outcomes) {
+        // A caller that went away does not need the answer.
+        let _ = job.reply.send(outcome);
     }
 }
 
-fn alone(conn: &Connection, commit: &[Waiting]) -> Outcome {
-    let mut outcomes = together(conn, commit).map_err(CommitError::Store)?;
-    outcomes.pop().unwrap_or(Ok(()))
+fn alone(conn: &Connection, job: &[Job]) -> Outcome {
+    let mut outcomes = together(conn, job).map_err(CommitError::Store)?;
+    outcomes.pop().unwrap_or_else(|| Ok(Written::default()))
 }
 
-type Outcome = Result<(), CommitError>;
-
-/// Applies all commits in one transaction. Conflicts are outcomes of single commits; any other failure ends the
+/// Does all the work in one transaction. Conflicts are outcomes of single commits; any other failure ends the
 /// transaction for all of them.
 ///
 /// Most groups have no conflict, and savepoints cost a copy of every page a commit touches: the first try goes
 /// without them, and only a group with a conflict is done again with one per commit.
-fn together(conn: &Connection, commits: &[Waiting]) -> Result<Vec<Outcome>, StoreError> {
-    match in_transaction(conn, || apply_all(conn, commits))? {
-        Applied::All => Ok(commits.iter().map(|_| Ok(())).collect()),
-        Applied::NotThis(conflict) if commits.len() == 1 => Ok(vec![Err(conflict.into())]),
-        Applied::NotThis(_) => in_transaction(conn, || apply_each(conn, commits)),
+fn together(conn: &Connection, jobs: &[Job]) -> Result<Vec<Outcome>, StoreError> {
+    match (in_transaction(conn, || do_all(conn, jobs))?, jobs) {
+        (Done::All(outcomes), _) => Ok(outcomes),
+        (Done::Nothing(conflict), [Job { work: Work::Commit(_), .. }]) => Ok(vec![Err(conflict.into())]),
+        (Done::Nothing(_), _) => match in_transaction(conn, || do_each(conn, jobs))? {
+            Done::All(outcomes) => Ok(outcomes),
+            Done::Nothing(conflict) => Err(StoreError::Internal(conflict.to_string())),
+        },
     }
 }
 
-enum Applied {
-    All,
-    /// Nothing was applied, because of this conflict.
-    NotThis(Conflict),
+enum Done {
+    All(Vec<Outcome>),
+    /// Nothing is to be kept, because of this conflict.
+    Nothing(Conflict),
 }
 
-/// What a transaction leaves behind when it ends well.
-trait Ends {
-    fn commits(&self) -> bool;
-}
-
-impl Ends for Applied {
-    fn commits(&self) -> bool {
-        matches!(self, Self::All)
-    }
-}
-
-impl Ends for Vec<Outcome> {
-    fn commits(&self) -> bool {
-        true
-    }
-}
-
-fn in_transaction<T: Ends>(
+/// A transaction in which nothing was written costs no sync.
+fn in_transaction(
     conn: &Connection,
-    work: impl FnOnce() -> Result<T, StoreError>,
-) -> Result<T, StoreError> {
+    work: impl FnOnce() -> Result<Done, StoreError>,
+) -> Result<Done, StoreError> {
     run_one(conn, "BEGIN IMMEDIATE")?;
     let outcome = work().and_then(|done| {
-        if done.commits() {
+        if matches!(done, Done::All(_)) {
             run_one(conn, "COMMIT")?;
         }
         Ok(done)
@@ -127,32 +121,68 @@ fn in_transaction<T: Ends>(
     outcome
 }
 
-fn apply_all(conn: &Connection, commits: &[Waiting]) -> Result<Applied, StoreError> {
-    for (commit, _) in commits {
-        match apply(conn, commit) {
-            Ok(()) => {}
-            Err(CommitError::Conflict(conflict)) => return Ok(Applied::NotThis(conflict)),
+/// Without savepoints: the first conflict undoes everything.
+fn do_all(conn: &Connection, jobs: &[Job]) -> Result<Done, StoreError> {
+    let mut outcomes = Vec::with_capacity(jobs.len());
+    for job in jobs {
+        let outcome = match &job.work {
+            Work::Commit(commit) => apply(conn, commit).map(|()| Written::default()),
+            Work::Claim(_) if job.is_forsaken() => Ok(Written::default()),
+            Work::Claim(claim) => claimed(claim.run(conn, |commit| apply(conn, commit).map(|()| true))),
+            Work::ForgetAnswers(before) => forget_answers(conn, *before),
+        };
+        match outcome {
+            Ok(written) => outcomes.push(Ok(written)),
+            Err(CommitError::Conflict(conflict)) => return Ok(Done::Nothing(conflict)),
             Err(CommitError::Store(error)) => return Err(error),
         }
     }
-    Ok(Applied::All)
+    Ok(Done::All(outcomes))
 }
 
-fn apply_each(conn: &Connection, commits: &[Waiting]) -> Result<Vec<Outcome>, StoreError> {
-    let mut outcomes = Vec::with_capacity(commits.len());
-    for (commit, _) in commits {
-        run_one(conn, "SAVEPOINT one")?;
-        match apply(conn, commit) {
-            Ok(()) => outcomes.push(Ok(())),
-            Err(CommitError::Conflict(conflict)) => {
-                run_one(conn, "ROLLBACK TO one")?;
-                outcomes.push(Err(CommitError::Conflict(conflict)));
-            }
+/// With savepoints: a conflict undoes its own commit.
+fn do_each(conn: &Connection, jobs: &[Job]) -> Result<Done, StoreError> {
+    let mut outcomes = Vec::with_capacity(jobs.len());
+    for job in jobs {
+        let outcome = match &job.work {
+            Work::Commit(commit) => match apply_or_undo(conn, commit)? {
+                Ok(()) => Ok(Written::default()),
+                Err(conflict) => Err(conflict.into()),
+            },
+            Work::Claim(_) if job.is_forsaken() => Ok(Written::default()),
+            Work::Claim(claim) => claimed(claim.run(conn, |commit| Ok(apply_or_undo(conn, commit)?.is_ok()))),
+            Work::ForgetAnswers(before) => forget_answers(conn, *before),
+        };
+        match outcome {
             Err(CommitError::Store(error)) => return Err(error),
+            outcome @ (Ok(_) | Err(CommitError::Conflict(_))) => outcomes.push(outcome),
         }
-        run_one(conn, "RELEASE one")?;
     }
-    Ok(outcomes)
+    Ok(Done::All(outcomes))
+}
+
+fn apply_or_undo(conn: &Connection, commit: &Commit) -> Result<Result<(), Conflict>, StoreError> {
+    run_one(conn, "SAVEPOINT one")?;
+    let outcome = match apply(conn, commit) {
+        Ok(()) => Ok(()),
+        Err(CommitError::Conflict(conflict)) => {
+            run_one(conn, "ROLLBACK TO one")?;
+            Err(conflict)
+        }
+        Err(CommitError::Store(error)) => return Err(error),
+    };
+    run_one(conn, "RELEASE one")?;
+    Ok(outcome)
+}
+
+fn claimed(projects: Result<Vec<ProjectId>, CommitError>) -> Outcome {
+    projects.map(|claimed| Written { claimed, ..Written::default() })
+}
+
+fn forget_answers(conn: &Connection, before: Timestamp) -> Outcome {
+    let mut statement = conn.prepare_cached(sql::FORGET_ANSWERS).map_err(store_error)?;
+    let forgotten = statement.execute(params![before.micros()]).map_err(store_error)? as u64;
+    Ok(Written { forgotten, ..Written::default() })
 }
 
 fn run_one(conn: &Connection, statement: &str) -> Result<(), StoreError> {

@@ -3,8 +3,8 @@
 use crate::StoreError;
 use async_trait::async_trait;
 use cardwire_model::{
-    AgentId, AuditRow, BoxHead, BoxId, Card, CardId, Entry, Event, Generation, Hash256, Project, ProjectId,
-    Realm, Token, TokenId,
+    AgentId, AuditRow, BatchId, BoxHead, BoxId, Card, CardId, Entry, Event, Generation, Hash256, Project,
+    ProjectId, Realm, Token, TokenId, TurnId,
 };
 
 /// A box head together with what tells whether cached cards are still good.
@@ -30,6 +30,12 @@ pub struct HydratedEntry {
 pub struct EventFilter {
     /// Only those of this agent.
     pub agent_id: Option<AgentId>,
+    /// Only those of this turn.
+    pub turn_id: Option<TurnId>,
+    /// Only those of this batch.
+    pub batch_id: Option<BatchId>,
+    /// Only those of this trace.
+    pub trace_id: Option<String>,
 }
 
 /// What a backend says of itself.

@@ -3,20 +3,22 @@
 //! [`Store`] loads the rows a decision needs and applies a [`Commit`] atomically; [`Catalog`] holds the reads that
 //! people and programs ask for. A backend is row codecs, one `apply` per write and a few selects; it decides
 //! nothing. This crate must not know SQL.
-//! Invariant: a commit is applied whole or not at all, and an `Ok` means that it is durable.
+//! Invariant 12: a commit is applied whole or not at all, and an `Ok` means that it is durable.
 
 mod catalog;
 mod error;
+mod turns;
 
 pub use catalog::{BoxAt, Catalog, EventFilter, Health, HydratedEntry};
 pub use error::{CommitError, StoreError};
+pub use turns::{ClaimQuery, Claimable, DecideClaim, Horizon, RowFilter, Turns, Watched};
 
 use async_trait::async_trait;
 use cardwire_model::{AuditRow, ChainHead, Commit, Keys, Realm, Snapshot, Timestamp};
 
 /// What the kernel needs of a backend.
 #[async_trait]
-pub trait Store: Catalog {
+pub trait Store: Catalog + Turns {
     /// Loads the rows named by `keys` in one consistent read.
     async fn load(&self, realm: &Realm, keys: &Keys) -> Result<Snapshot, StoreError>;
 
@@ -29,7 +31,7 @@ pub trait Store: Catalog {
     /// Gives positions to committed events that have none yet, and answers how many it numbered.
     ///
     /// Backends that number events while they commit have nothing to do here. Safe to call from many processes
-    /// at once. NF-08: once a reader was given position p, no event at or below p appears later.
+    /// at once. Invariant 13 (NF-08): once a reader was given position p, no event at or below p appears later.
     async fn number_events(&self) -> Result<u64, StoreError>;
 
     /// Committed audit rows that are not in their realm's chain yet: per realm the end of the chain and at most

@@ -8,15 +8,27 @@
 pub mod answers;
 pub mod audit;
 pub mod boxes;
+pub mod calls;
 pub mod cards;
 mod case;
+pub mod claims;
 pub mod commits;
+pub mod edges;
 pub mod entries;
 pub mod events;
+pub mod heads;
+pub mod inbox;
 pub mod lifecycle;
+pub mod outputs;
 pub mod projects;
 pub mod races;
+pub mod roster;
+pub mod steps;
 pub mod tokens;
+pub mod turn_loads;
+pub mod turn_races;
+pub mod turn_walls;
+pub mod watchdog;
 
 /// Expands to one `#[tokio::test]` per case.
 ///
@@ -53,6 +65,11 @@ macro_rules! conformance_tests {
                 an_open_box_is_expected_at_a_generation_and_length
                 box_scans_page_completely
             }
+            calls {
+                tool_calls_come_back_by_id_with_every_field
+                a_tool_call_is_opened_once_per_turn
+                a_tool_call_is_answered_once
+            }
             cards {
                 a_card_comes_back_byte_equal_with_every_field
                 a_taken_card_id_conflicts_and_changes_nothing
@@ -62,6 +79,17 @@ macro_rules! conformance_tests {
                 cards_are_given_once_each_and_unknown_ids_left_out
                 card_scans_page_completely
             }
+            claims {
+                the_oldest_rows_are_claimed_first_over_all_projects
+                only_claimable_rows_of_the_target_are_claimed
+                a_claim_serves_the_projects_it_names
+                deferred_rows_are_claimed_when_their_time_has_come
+                claimable_rows_come_with_their_turn_and_head
+                a_claim_applies_the_whole_commit
+                an_empty_commit_claims_nothing
+                a_conflict_leaves_its_project_out
+                concurrent_claims_are_disjoint
+            }
             commits {
                 a_late_conflict_leaves_nothing_behind
                 an_expectation_that_fails_leaves_nothing_behind
@@ -69,6 +97,12 @@ macro_rules! conformance_tests {
                 expectations_are_checked_before_any_write
                 an_empty_commit_changes_nothing
                 load_gives_exactly_what_the_keys_name
+            }
+            edges {
+                an_edge_comes_back_with_every_field
+                a_correlation_of_turns_is_unique_in_its_project
+                a_correlation_of_tools_is_unique_in_its_turn
+                edges_are_listed_newest_first_by_every_filter
             }
             entries {
                 appends_keep_order_and_number_entries
@@ -82,12 +116,38 @@ macro_rules! conformance_tests {
                 positions_are_contiguous_from_one_per_project
                 events_come_back_with_every_field
                 events_are_read_after_a_position_up_to_a_limit_and_by_agent
+                events_are_filtered_by_turn_batch_and_trace
                 a_refused_commit_leaves_no_gap
                 readers_never_miss_or_reorder_under_concurrent_writers
+            }
+            heads {
+                a_head_comes_back_with_every_field
+                a_head_is_created_once
+                a_move_writes_the_new_state_and_counts_who_waits
+                each_part_of_a_guard_is_needed
+                a_nudge_changes_only_what_it_names
+                a_move_with_stale_marks_conflicts
+                an_idle_head_has_no_marks
+                writes_to_one_head_apply_in_order
+                heads_are_listed_by_agent_and_status
+            }
+            inbox {
+                an_inbox_row_comes_back_with_every_field
+                a_damaged_row_is_read_as_it_is
+                places_in_the_queue_rise_with_time
+                a_taken_inbox_id_or_turn_id_conflicts
+                a_row_changes_only_from_the_expected_status
+                inbox_rows_are_listed_newest_first_by_every_filter
             }
             lifecycle {
                 health_names_the_backend_and_counts_the_backlog
                 after_close_every_call_answers_unavailable
+            }
+            outputs {
+                an_output_box_is_taken_by_open_turns_of_others
+                only_turns_take_their_own_output_box
+                an_output_box_is_expected_free_before_any_write
+                writers_are_loaded_by_box
             }
             projects {
                 a_project_comes_back_with_every_field
@@ -107,11 +167,54 @@ macro_rules! conformance_tests {
                 concurrent_commits_each_get_their_own_outcome
                 concurrent_audit_rows_are_sealed_into_one_chain
             }
+            roster {
+                profiles_and_agents_come_back_with_every_field
+                the_roster_changes_at_the_expected_revision_only
+                the_roster_pages_by_name
+                an_identity_edge_is_written_once
+                identity_edges_are_listed_newest_first_by_every_filter
+            }
+            steps {
+                a_step_comes_back_with_every_field
+                a_step_is_created_once_and_changed_by_its_own_turn
+                steps_are_listed_newest_first_by_every_filter
+            }
             tokens {
                 a_token_is_found_by_hash_and_by_id_with_every_field
                 tokens_are_listed_by_realm_and_page
                 ids_and_secrets_are_unique_over_all_realms
                 a_token_is_revoked_once_and_in_its_own_realm
+            }
+            turn_loads {
+                a_turn_is_loaded_with_its_head_and_output_box
+                a_turn_is_loaded_with_the_calls_that_matter
+                a_turn_is_loaded_with_its_open_reports
+                a_turn_is_loaded_with_the_first_turns_that_wait
+                an_agent_is_loaded_with_its_row_and_its_head
+                what_is_left_of_a_head_is_loaded
+                of_a_turn_and_an_agent_the_turn_names_the_head
+                rows_around_a_turn_are_loaded_by_their_keys
+            }
+            turn_races {
+                of_leases_of_one_agent_one_wins
+                nudges_to_one_head_go_together_in_any_order
+                no_more_turns_wait_than_the_guard_allows
+                of_enqueues_of_one_turn_one_wins
+                of_answers_to_one_call_one_wins
+                of_agents_that_want_one_output_box_one_wins
+                of_changes_of_one_profile_one_wins
+                a_reaped_turn_writes_nothing_afterwards
+            }
+            turn_walls {
+                the_same_keys_in_two_projects_are_unrelated_rows
+                rows_of_another_project_cannot_be_changed
+            }
+            watchdog {
+                live_heads_are_due_at_the_horizon_of_their_state
+                idle_heads_with_turns_waiting_are_due
+                rows_are_due_at_the_horizon_of_their_state
+                due_rows_come_with_their_other_half
+                due_rows_page_over_all_projects
             }
         }
     };
@@ -135,14 +238,26 @@ mod tests {
         ("answers", include_str!("conformance/answers.rs")),
         ("audit", include_str!("conformance/audit.rs")),
         ("boxes", include_str!("conformance/boxes.rs")),
+        ("calls", include_str!("conformance/calls.rs")),
         ("cards", include_str!("conformance/cards.rs")),
+        ("claims", include_str!("conformance/claims.rs")),
         ("commits", include_str!("conformance/commits.rs")),
+        ("edges", include_str!("conformance/edges.rs")),
         ("entries", include_str!("conformance/entries.rs")),
         ("events", include_str!("conformance/events.rs")),
+        ("heads", include_str!("conformance/heads.rs")),
+        ("inbox", include_str!("conformance/inbox.rs")),
         ("lifecycle", include_str!("conformance/lifecycle.rs")),
+        ("outputs", include_str!("conformance/outputs.rs")),
         ("projects", include_str!("conformance/projects.rs")),
         ("races", include_str!("conformance/races.rs")),
+        ("roster", include_str!("conformance/roster.rs")),
+        ("steps", include_str!("conformance/steps.rs")),
         ("tokens", include_str!("conformance/tokens.rs")),
+        ("turn_loads", include_str!("conformance/turn_loads.rs")),
+        ("turn_races", include_str!("conformance/turn_races.rs")),
+        ("turn_walls", include_str!("conformance/turn_walls.rs")),
+        ("watchdog", include_str!("conformance/watchdog.rs")),
     ];
 
     #[test]

@@ -3,19 +3,24 @@
 //! Must not know what the stores are. Invariant: a difference panics with the seed, the number of the commit and
 //! the commit itself; `CARDWIRE_TEST_SEED=<seed>` repeats it.
 
+mod turns;
+
 use crate::{
     dump::dump,
     generate::{Coverage, Generator, Step},
 };
 use cardwire_model::{AuditRow, Commit, Conflict, Keys, ProjectId, Realm, Write};
-use cardwire_store::{CommitError, EventFilter, Store};
+use cardwire_store::{CommitError, Store};
 use futures_util::future::join_all;
 use std::{collections::BTreeMap, fmt::Debug};
+use turns::comparable;
 
 /// Whole dumps are compared after so many commits, and at the end.
 const DUMP_EVERY: usize = 1_000;
 /// Some reads are compared after so many commits.
 const READ_EVERY: usize = 20;
+/// Rows are claimed after so many commits.
+const CLAIM_EVERY: usize = 50;
 /// Answers are forgotten after so many commits.
 const FORGET_EVERY: usize = 400;
 
@@ -114,6 +119,10 @@ impl<'a> Run<'a> {
         if passed(READ_EVERY) {
             self.compare_loads().await;
             self.compare_reads().await;
+            self.compare_due().await;
+        }
+        if passed(CLAIM_EVERY) {
+            self.compare_claims().await;
         }
         if passed(FORGET_EVERY) {
             let (before, count) = self.generator.forget_answers();
@@ -141,7 +150,7 @@ impl<'a> Run<'a> {
         let (realm, keys) = self.generator.keys();
         let left = self.left.store.load(&realm, &keys).await.unwrap();
         let right = self.right.store.load(&realm, &keys).await.unwrap();
-        self.same("snapshots", left, right);
+        self.same("snapshots", comparable(left), comparable(right));
     }
 
     async fn compare_reads(&mut self) {
@@ -175,6 +184,7 @@ impl<'a> Run<'a> {
         let right = chain(self.right.store.audit_chain(&realm, after, 6).await.unwrap());
         self.same("chains", left, right);
         self.compare_events(&project).await;
+        self.compare_turns(&project).await;
     }
 
     async fn compare_events(&mut self, project: &ProjectId) {
@@ -183,8 +193,7 @@ impl<'a> Run<'a> {
         let last = self.left.store.last_position(project).await.unwrap();
         self.same("last positions", last, self.right.store.last_position(project).await.unwrap());
         let after = self.generator.below(last as usize + 1) as u64;
-        let agent_id = after.is_multiple_of(2).then(|| crate::fixtures::agent_id("alpha"));
-        let filter = EventFilter { agent_id };
+        let filter = self.generator.event_filter(project);
         let left = self.left.store.events(project, after, &filter, 5).await.unwrap();
         let right = self.right.store.events(project, after, &filter, 5).await.unwrap();
         self.same("events", left, right);
@@ -203,6 +212,7 @@ impl<'a> Run<'a> {
             let right = self.right.store.load(&realm, &keys).await.unwrap();
             self.same("answers", left, right);
         }
+        self.compare_all_due().await;
         let left = self.left.store.health().await.unwrap();
         let right = self.right.store.health().await.unwrap();
         self.same("unsealed audit rows", left.unsealed_audit, right.unsealed_audit);

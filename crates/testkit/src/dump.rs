@@ -1,9 +1,14 @@
 //! Everything a store shows, as one comparable value.
 //!
-//! Composed only of [`Catalog`](cardwire_store::Catalog) reads, so that it means the same for every backend. What
-//! backends may differ in is left out: audit rows are numbered by their order, because a sequence may leave gaps
-//! in `seq`. Remembered answers are not in it, for no catalog read shows them.
+//! Composed only of [`Catalog`](cardwire_store::Catalog) and [`Turns`](cardwire_store::Turns) reads, so that it means
+//! the same for every backend. What backends may differ in is left out: audit and inbox rows are numbered by their
+//! order, because a sequence may leave gaps in `seq`. Remembered answers and copies of heads are not in it, for none
+//! of these reads shows them.
 //! Invariant: two stores that were given the same commits have equal dumps, once their events are numbered.
+
+mod turns;
+
+pub use turns::TurnDump;
 
 use cardwire_model::{
     BoxHead, BoxId, Card, CardId, ChainHead, Entry, Generation, NewAudit, NewEvent, Project, ProjectId,
@@ -30,6 +35,8 @@ pub struct Dump {
     pub events: BTreeMap<(ProjectId, u64), NewEvent>,
     /// By realm and order of `seq`, from 1.
     pub audit: BTreeMap<(Realm, usize), (NewAudit, Option<ChainHead>)>,
+    /// Turns, the graph and the roster.
+    pub turns: TurnDump,
 }
 
 /// A box with all it ever showed.
@@ -50,6 +57,7 @@ impl Dump {
             .or_else(|| differ("token", &self.tokens, &other.tokens))
             .or_else(|| differ("event", &self.events, &other.events))
             .or_else(|| differ("audit row", &self.audit, &other.audit))
+            .or_else(|| self.turns.first_difference(&other.turns))
     }
 
     /// Panics with the first difference, if there is one.
@@ -101,6 +109,7 @@ async fn read_all(store: &dyn Store) -> Result<Dump, StoreError> {
         read_events(store, &project, &mut dump).await?;
         read_audit(store, &project.into(), &mut dump).await?;
     }
+    turns::read_turns(store, &mut dump).await?;
     Ok(dump)
 }
 

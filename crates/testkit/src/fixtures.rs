@@ -5,16 +5,24 @@
 mod boxes;
 mod cards;
 mod clock;
+mod graph;
 mod ids;
 mod records;
+mod roster;
+mod turns;
 
 pub use boxes::BoxBuilder;
 pub use cards::{CardBuilder, text_card};
 pub use clock::ManualClock;
+pub use graph::{answered, edge, full_edge, step, tool_call};
 pub use ids::SeededIds;
 pub use records::{ProjectBuilder, TokenBuilder, answer, audit, event};
+pub use roster::{agent_row, identity_edge, profile};
+pub use turns::{ended, full_item, idle_head, live_head, report_item, turn_item};
 
-use cardwire_model::{AgentId, CanonicalJson, ProjectId, Timestamp};
+use cardwire_model::{
+    AgentId, CanonicalJson, Channel, ProfileName, ProjectId, StepId, Timestamp, WorkerTarget,
+};
 
 /// A project's name.
 pub fn project_id(name: &str) -> ProjectId {
@@ -24,6 +32,26 @@ pub fn project_id(name: &str) -> ProjectId {
 /// An agent's name.
 pub fn agent_id(name: &str) -> AgentId {
     name.parse().expect("an agent name")
+}
+
+/// A channel's name.
+pub fn channel(name: &str) -> Channel {
+    name.parse().expect("a channel name")
+}
+
+/// The name of a kind of workers.
+pub fn worker_target(name: &str) -> WorkerTarget {
+    name.parse().expect("a name of workers")
+}
+
+/// A profile's name.
+pub fn profile_name(name: &str) -> ProfileName {
+    name.parse().expect("a profile name")
+}
+
+/// A step's name.
+pub fn step_id(name: &str) -> StepId {
+    name.parse().expect("a step id")
 }
 
 /// A moment, in seconds since 1970.

@@ -4,11 +4,18 @@
 //! spoils about a third of them in one of the ways listed in [`Spoiler`]. Must not know a store.
 //! Invariant: a sound commit is applied and a spoiled one refused; otherwise the generator itself panics.
 
+mod claims;
 mod coverage;
+mod graph;
+mod keys;
+mod known;
 mod sound;
 mod spoil;
+mod turn_values;
+mod turns;
 mod values;
 
+pub use claims::Claim;
 pub use coverage::Coverage;
 pub use spoil::Spoiler;
 
@@ -17,10 +24,8 @@ use crate::{
     reference::{Refusal, State},
     rng::Rng,
 };
-use cardwire_model::{
-    AnswerKey, BoxHead, BoxId, CardId, Commit, Conflict, Keys, ProjectId, Realm, Timestamp, Token, TokenId,
-    Write,
-};
+use cardwire_model::{AnswerKey, BoxHead, CardId, Commit, Conflict, ProjectId, Realm, Timestamp, Token};
+use known::Known;
 use std::collections::BTreeMap;
 
 /// How many of a hundred commits are spoiled, and how many of those twice.
@@ -39,15 +44,6 @@ pub struct Generator {
     projects: Vec<ProjectId>,
     known: BTreeMap<Realm, Known>,
     coverage: Coverage,
-}
-
-/// What was ever written in a realm, oldest first.
-#[derive(Debug, Default)]
-struct Known {
-    cards: Vec<CardId>,
-    boxes: Vec<BoxId>,
-    tokens: Vec<TokenId>,
-    answers: Vec<AnswerKey>,
 }
 
 /// A commit, and what the model says to it.
@@ -115,23 +111,6 @@ impl Generator {
         (before, count)
     }
 
-    /// Keys of a random realm for a random load, some of which exist. The box of `members` is always asked for
-    /// itself too: the contract does not say whether naming it there alone loads its head.
-    pub fn keys(&mut self) -> (Realm, Keys) {
-        let realm = self.any_realm();
-        let (mut cards, mut boxes) = (vec![self.ids.card()], vec![self.ids.card_box()]);
-        // Ids of other realms too: they must read as absent.
-        for source in [realm.clone(), realm.clone(), self.any_known_realm()] {
-            cards.extend(self.some_card(&source));
-            boxes.extend(self.some_box(&source));
-        }
-        let members = self.rng.pick(&boxes).map(|box_id| (*box_id, cards.clone()));
-        let token = self.any_token().map(|(_, id)| id);
-        let answer = self.some_answer(&realm);
-        let project = self.rng.chance(50);
-        (realm, Keys { project, cards, boxes, members, token, answer })
-    }
-
     /// Every remembered answer there ever was and still is.
     pub fn answers(&self) -> Vec<(Realm, AnswerKey)> {
         let of_realm = |(realm, known): (&Realm, &Known)| {
@@ -152,29 +131,14 @@ impl Generator {
         self.model.card_box(&realm, id).cloned()
     }
 
+    /// A random value, for whoever drives the generator.
+    pub fn uuid(&mut self) -> uuid::Uuid {
+        self.ids.uuid()
+    }
+
     /// A random number below `bound`, for whoever drives the generator.
     pub fn below(&mut self, bound: usize) -> usize {
         self.rng.below(bound)
-    }
-
-    fn learn(&mut self, commit: &Commit) {
-        let known = self.known.entry(commit.realm.clone()).or_default();
-        for write in &commit.writes {
-            match write {
-                Write::PutCard(card) => known.cards.push(card.id),
-                Write::CreateBox(new) => known.boxes.push(new.head.box_id),
-                Write::CreateToken(token) => known.tokens.push(token.id),
-                Write::RememberAnswer(answer) => known.answers.push(answer.key.clone()),
-                Write::CreateProject(project) => self.projects.push(project.id.clone()),
-                Write::DeleteCard { .. }
-                | Write::AppendCards { .. }
-                | Write::RewriteBox(_)
-                | Write::SealBox { .. }
-                | Write::UpdateProject(_)
-                | Write::RevokeToken { .. }
-                | Write::SealAudit { .. } => {}
-            }
-        }
     }
 
     const fn moment(&self) -> Timestamp {
@@ -197,25 +161,6 @@ impl Generator {
     /// A realm that no project has.
     fn ghost(&mut self) -> ProjectId {
         project_id(&format!("ghost-{}", self.rng.below(1_000)))
-    }
-
-    fn some_card(&mut self, realm: &Realm) -> Option<CardId> {
-        self.known.get(realm).and_then(|known| self.rng.pick_recent(&known.cards)).copied()
-    }
-
-    fn some_box(&mut self, realm: &Realm) -> Option<BoxId> {
-        self.known.get(realm).and_then(|known| self.rng.pick_recent(&known.boxes)).copied()
-    }
-
-    fn some_answer(&mut self, realm: &Realm) -> Option<AnswerKey> {
-        self.known.get(realm).and_then(|known| self.rng.pick_recent(&known.answers)).cloned()
-    }
-
-    /// A token of any realm, and whose it is.
-    fn any_token(&mut self) -> Option<(Realm, TokenId)> {
-        let realm = self.any_known_realm();
-        let id = self.known.get(&realm).and_then(|known| self.rng.pick_recent(&known.tokens)).copied();
-        id.map(|id| (realm, id))
     }
 
     /// The first of some random cards that fits.

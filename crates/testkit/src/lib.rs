@@ -7,14 +7,17 @@
 // A failed expectation is what this crate is for: panicking with a message is its way of answering.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+pub mod chain;
 pub mod conformance;
 pub mod differential;
 pub mod dump;
 pub mod fixtures;
 pub mod generate;
+pub mod lost;
 pub mod reference;
 pub mod rng;
 pub mod scratch;
+pub mod wanted;
 
 pub use differential::{differential, differential_in_groups};
 pub use dump::{Dump, dump};

@@ -7,8 +7,13 @@
 
 mod apply;
 mod catalog;
+mod claim;
+mod damage;
+mod load;
+mod rows;
 mod state;
 mod table;
+mod turns;
 
 pub use apply::{Cause, Refusal};
 pub use state::State;

@@ -7,6 +7,9 @@ use tokio_postgres::NoTls;
 /// Where the test server is; `cargo xtask test` and `cargo xtask services` set it.
 pub const POSTGRES: &str = "CARDWIRE_TEST_POSTGRES";
 
+/// Another server, which tests may break.
+pub const VICTIM: &str = "CARDWIRE_TEST_POSTGRES_VICTIM";
+
 /// An empty database.
 pub struct ScratchDatabase {
     url: String,
@@ -15,8 +18,13 @@ pub struct ScratchDatabase {
 impl ScratchDatabase {
     /// Makes a database; fails loudly when there is no server.
     pub async fn create() -> Self {
-        let server = std::env::var(POSTGRES).unwrap_or_else(|_| {
-            panic!("{POSTGRES} is not set: run `cargo xtask test`, or `cargo xtask services`")
+        Self::create_on(POSTGRES).await
+    }
+
+    /// The same on the server that another variable names.
+    pub async fn create_on(variable: &str) -> Self {
+        let server = std::env::var(variable).unwrap_or_else(|_| {
+            panic!("{variable} is not set: run `cargo xtask test`, or `cargo xtask services`")
         });
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);

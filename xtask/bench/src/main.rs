@@ -6,6 +6,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool talks to its terminal")]
 
+mod counting;
 mod database;
 mod facts;
 mod measure;
@@ -13,6 +14,7 @@ mod plain_card;
 mod postgres;
 mod report;
 mod sqlite;
+mod turns;
 mod world;
 
 use std::path::PathBuf;
@@ -45,6 +47,9 @@ struct Args {
     /// How long each side of a round takes.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=60))]
     seconds: u64,
+    /// Of the area `turns`, only cases that start like this.
+    #[arg(long)]
+    only: Option<String>,
     /// Report without failing on a missed target.
     #[arg(long)]
     no_gate: bool,
@@ -63,6 +68,8 @@ struct Args {
 enum Area {
     /// Cards and boxes: appending, reading, growth.
     Facts,
+    /// Turns: from enqueue to task event.
+    Turns,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -110,15 +117,16 @@ fn run(args: &Args) -> anyhow::Result<ExitCode> {
             }
         };
         let plan = Plan { rounds: args.rounds, time: Duration::from_secs(args.seconds) };
-        measure_area(args.area, database, plan).await
+        measure_area(args, database, plan).await
     })?;
     report.print(args.json)?;
     let fail = !args.no_gate && !report.all_met();
     Ok(if fail { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-async fn measure_area(area: Area, database: Arc<dyn Database>, plan: Plan) -> anyhow::Result<Report> {
-    match area {
+async fn measure_area(args: &Args, database: Arc<dyn Database>, plan: Plan) -> anyhow::Result<Report> {
+    match args.area {
         Area::Facts => facts::run(database, plan).await,
+        Area::Turns => turns::run(database, plan, args.only.as_deref()).await,
     }
 }

@@ -85,6 +85,34 @@ impl Usage {
     }
 }
 
+/// What a database had counted at one moment, as far as asking costs nothing.
+pub(crate) struct Spending {
+    bytes: u64,
+    statements: Option<u64>,
+    cpu: CpuTicks,
+}
+
+/// What was counted between two such moments.
+pub(crate) struct Cost {
+    pub(crate) bytes: u64,
+    pub(crate) statements: Option<u64>,
+    pub(crate) cpu_us: f64,
+}
+
+impl Spending {
+    pub(crate) async fn now(database: &dyn Database) -> anyhow::Result<Self> {
+        let (statements, bytes) = (database.statements().await?, database.bytes().await?);
+        Ok(Self { bytes, statements, cpu: database.cpu().await? })
+    }
+
+    pub(crate) async fn until_now(&self, database: &dyn Database) -> anyhow::Result<Cost> {
+        let cpu_us = ticks_between(&self.cpu, &database.cpu().await?) as f64 * MICROS_PER_TICK;
+        let bytes = database.bytes().await?.saturating_sub(self.bytes);
+        let statements = database.statements().await?.zip(self.statements);
+        Ok(Cost { bytes, statements: statements.map(|(after, before)| after.saturating_sub(before)), cpu_us })
+    }
+}
+
 impl std::ops::AddAssign for Spent {
     fn add_assign(&mut self, other: Self) {
         self.rows += other.rows;

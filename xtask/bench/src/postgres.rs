@@ -3,6 +3,7 @@
 //! The raw limit of writing is what `pgbench` does with one small insert per transaction, that of reading a prepared
 //! select over tokio-postgres. The connection used here is a superuser's, so it sees all rows.
 
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -13,18 +14,25 @@ use async_trait::async_trait;
 use cardwire_model::{BoxId, ProjectId};
 use cardwire_store::Store;
 use cardwire_store_postgres::{PostgresConfig, PostgresStore};
-use tokio_postgres::{Client, NoTls, Statement};
+use tokio_postgres::config::Host;
+use tokio_postgres::{Client, Config, NoTls, Statement};
 
 use crate::database::Database;
 use crate::measure::{self, CpuTicks};
 use crate::plain_card::{BOX_ROWS, PlainCard};
 
 const ROWS: &str = include_str!("../sql/rows_postgres.sql");
+const STORED_ROWS: &str = include_str!("../sql/stored_rows_postgres.sql");
+const STATEMENTS: &str = include_str!("../sql/statements_postgres.sql");
+const FILL: &str = include_str!("../sql/fill_postgres.sql");
 const RAW_TABLE: &str =
     "CREATE TABLE raw_commits (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, note text NOT NULL)";
 const RAW_INSERT: &str = "INSERT INTO raw_commits (note) VALUES ('one small row');\n";
 const LOG_POSITION: &str = "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint";
 const SERVER_PROCESSES: &str = "SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()";
+
+/// How long a server may take to tell of rows that an idle connection has written.
+const TOLD_AFTER: Duration = Duration::from_secs(11);
 
 pub(crate) struct Postgres {
     store: Arc<PostgresStore>,
@@ -34,6 +42,8 @@ pub(crate) struct Postgres {
     client: Client,
     box_rows: Statement,
     log_position: Statement,
+    statements: Option<Statement>,
+    config: Config,
 }
 
 impl Postgres {
@@ -46,6 +56,10 @@ impl Postgres {
             .batch_execute(RAW_TABLE)
             .await
             .context("cannot create the raw table; is the database a new one?")?;
+        let statements = count_statements(&client).await;
+        if statements.is_none() {
+            eprintln!("bench: statements are not counted, because the server lacks pg_stat_statements");
+        }
         let script = dir.join("insert.sql");
         std::fs::write(&script, RAW_INSERT)?;
         Ok(Self {
@@ -55,8 +69,26 @@ impl Postgres {
             script,
             box_rows: client.prepare(BOX_ROWS).await?,
             log_position: client.prepare(LOG_POSITION).await?,
+            statements,
+            config: url.parse()?,
             client,
         })
+    }
+
+    /// The URL of another database of this server, or of this one behind another address.
+    fn url(&self, database: Option<&str>, address: Option<SocketAddr>) -> anyhow::Result<String> {
+        let address = address.or_else(|| self.address()).context("the server has no address")?;
+        let user = self.config.get_user().context("the URL names no user")?;
+        let password = match self.config.get_password() {
+            Some(password) => format!(":{}", std::str::from_utf8(password)?),
+            None => String::new(),
+        };
+        let database = database.or_else(|| self.config.get_dbname()).unwrap_or("postgres");
+        Ok(format!("postgres://{user}{password}@{address}/{database}"))
+    }
+
+    async fn open_url(&self, url: String) -> anyhow::Result<Arc<dyn Store>> {
+        Ok(Arc::new(PostgresStore::open(PostgresConfig::new(url)).await?))
     }
 
     fn pgbench(&self, clients: usize, time: Duration) -> Command {
@@ -70,6 +102,13 @@ impl Postgres {
     }
 }
 
+/// The extension must have been loaded when the server started.
+async fn count_statements(client: &Client) -> Option<Statement> {
+    client.batch_execute("CREATE EXTENSION IF NOT EXISTS pg_stat_statements").await.ok()?;
+    let statement = client.prepare(STATEMENTS).await.ok()?;
+    client.query_one(&statement, &[]).await.ok().map(|_| statement)
+}
+
 #[async_trait]
 impl Database for Postgres {
     fn name(&self) -> &'static str {
@@ -78,6 +117,16 @@ impl Database for Postgres {
 
     fn commit_target(&self) -> f64 {
         0.5
+    }
+
+    fn turn_target(&self) -> f64 {
+        0.1
+    }
+
+    fn address(&self) -> Option<SocketAddr> {
+        let (host, port) = (self.config.get_hosts().first()?, self.config.get_ports().first()?);
+        let Host::Tcp(host) = host else { return None };
+        (host.as_str(), *port).to_socket_addrs().ok()?.next()
     }
 
     fn unit_bytes(&self) -> f64 {
@@ -123,6 +172,44 @@ impl Database for Postgres {
 
     async fn bytes(&self) -> anyhow::Result<u64> {
         Ok(u64::try_from(self.client.query_one(&self.log_position, &[]).await?.try_get::<_, i64>(0)?)?)
+    }
+
+    async fn statements(&self) -> anyhow::Result<Option<u64>> {
+        let Some(statements) = &self.statements else { return Ok(None) };
+        let row = self.client.query_one(statements, &[]).await?;
+        Ok(Some(u64::try_from(row.try_get::<_, i64>(0)?)?))
+    }
+
+    async fn stored_rows(&self) -> anyhow::Result<Option<u64>> {
+        tokio::time::sleep(TOLD_AFTER).await;
+        let row = self.client.query_one(STORED_ROWS, &[]).await?;
+        Ok(Some(u64::try_from(row.try_get::<_, i64>(0)?)?))
+    }
+
+    async fn open_behind(&self, address: SocketAddr) -> anyhow::Result<Arc<dyn Store>> {
+        self.open_url(self.url(None, Some(address))?).await
+    }
+
+    async fn open(&self, name: &str) -> anyhow::Result<Arc<dyn Store>> {
+        let there = self.client.query_opt("SELECT 1 FROM pg_database WHERE datname = $1", &[&name]).await?;
+        if there.is_none() {
+            self.client.batch_execute(&format!("CREATE DATABASE {name}")).await?;
+        }
+        self.open_url(self.url(Some(name), None)?).await
+    }
+
+    async fn fill(&self, name: &str, agents: usize, turns: usize) -> anyhow::Result<()> {
+        let fill = FILL.replace("{agents}", &agents.to_string()).replace("{turns}", &turns.to_string());
+        let (client, connection) = tokio_postgres::connect(&self.url(Some(name), None)?, NoTls).await?;
+        tokio::spawn(connection);
+        client.batch_execute(&fill).await?;
+        // As its own housekeeping would have done long ago.
+        client.batch_execute("VACUUM ANALYZE").await?;
+        Ok(client.batch_execute("CHECKPOINT").await?)
+    }
+
+    async fn drop(&self, name: &str) -> anyhow::Result<()> {
+        Ok(self.client.batch_execute(&format!("DROP DATABASE {name} WITH (FORCE)")).await?)
     }
 
     async fn cpu(&self) -> anyhow::Result<CpuTicks> {

@@ -18,8 +18,8 @@ pub(crate) struct Line {
     pub(crate) ratio: Option<f64>,
     pub(crate) p50_ms: Option<f64>,
     pub(crate) p99_ms: Option<f64>,
-    pub(crate) commits: u32,
-    /// Neither database counts statements by itself.
+    pub(crate) commits: f64,
+    /// Only PostgreSQL counts statements, and only with an extension.
     pub(crate) statements: Option<f64>,
     pub(crate) wal_bytes: Option<f64>,
     pub(crate) rows: Option<f64>,
@@ -43,6 +43,16 @@ impl Check {
             target: format!("≥ {target}"),
             measured: format!("{ratio:.2}"),
             met: ratio >= target,
+        }
+    }
+
+    /// Something that may cost so much and no more.
+    pub(crate) fn at_most(case: &str, what: &str, target: f64, measured: f64) -> Self {
+        Self {
+            case: case.to_owned(),
+            target: format!("≤ {target} {what}"),
+            measured: format!("{measured:.2}"),
+            met: measured <= target,
         }
     }
 
@@ -97,6 +107,8 @@ impl Report {
             "ratio",
             "p50 ms",
             "p99 ms",
+            "commits",
+            "statements",
             "rows",
             "wal bytes",
             "cpu µs",
@@ -132,6 +144,8 @@ impl Line {
             number(self.ratio, 2),
             number(self.p50_ms, 2),
             number(self.p99_ms, 2),
+            number((self.commits > 0.0).then_some(self.commits), 2),
+            number(self.statements, 2),
             number(self.rows, 2),
             number(self.wal_bytes, 0),
             number(self.cpu_us, 0),

@@ -4,6 +4,7 @@
 //! checkpoint interval. More threads would only wait for each other: SQLite has one writer.
 
 use std::collections::HashMap;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -19,6 +20,7 @@ use crate::measure::{self, CpuTicks};
 use crate::plain_card::{BOX_ROWS, PlainCard};
 
 const ROWS: &str = include_str!("../sql/rows_sqlite.sql");
+const FILL: &str = include_str!("../sql/fill_sqlite.sql");
 
 /// A page and its header in the write-ahead log.
 const FRAME_BYTES: f64 = 4096.0 + 24.0;
@@ -27,6 +29,7 @@ pub(crate) struct Sqlite {
     store: Arc<SqliteStore>,
     writer: Arc<Mutex<Connection>>,
     reader: Arc<Mutex<Connection>>,
+    dir: PathBuf,
 }
 
 impl Sqlite {
@@ -36,7 +39,12 @@ impl Sqlite {
             store: Arc::new(SqliteStore::open(&path)?),
             writer: Arc::new(Mutex::new(raw_writer(dir.join("raw.db"))?)),
             reader: Arc::new(Mutex::new(raw_reader(path)?)),
+            dir: dir.to_owned(),
         })
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.dir.join(name).with_extension("db")
     }
 
     /// Runs something on the reading connection, outside the runtime's own threads.
@@ -89,6 +97,14 @@ impl Database for Sqlite {
         0.8
     }
 
+    fn turn_target(&self) -> f64 {
+        0.15
+    }
+
+    fn address(&self) -> Option<SocketAddr> {
+        None
+    }
+
     fn unit_bytes(&self) -> f64 {
         FRAME_BYTES
     }
@@ -137,6 +153,27 @@ impl Database for Sqlite {
 
     async fn bytes(&self) -> anyhow::Result<u64> {
         measure::written_bytes()
+    }
+
+    async fn open(&self, name: &str) -> anyhow::Result<Arc<dyn Store>> {
+        let path = self.file(name);
+        Ok(Arc::new(tokio::task::spawn_blocking(move || SqliteStore::open(&path)).await??))
+    }
+
+    async fn fill(&self, name: &str, agents: usize, turns: usize) -> anyhow::Result<()> {
+        let fill = FILL.replace("{agents}", &agents.to_string()).replace("{turns}", &turns.to_string());
+        let path = self.file(name);
+        let work = move || {
+            let connection = Connection::open(path)?;
+            connection.execute_batch("PRAGMA synchronous = OFF; PRAGMA cache_size = -1000000")?;
+            connection.execute_batch(&fill)?;
+            connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)")
+        };
+        Ok(tokio::task::spawn_blocking(work).await??)
+    }
+
+    async fn drop(&self, name: &str) -> anyhow::Result<()> {
+        Ok(std::fs::remove_file(self.file(name))?)
     }
 
     async fn cpu(&self) -> anyhow::Result<CpuTicks> {

@@ -11,7 +11,7 @@ use cardwire_model::{BoxId, CanonicalJson, CardDraft, Origin, ProjectId, Project
 use serde_json::json;
 
 /// About 200 bytes, as a short message has.
-const TEXT: &str = "The harbour lamp was lit before dusk; the keeper wrote down the wind, the tide and the names of the \
+pub(crate) const TEXT: &str = "The harbour lamp was lit before dusk; the keeper wrote down the wind, the tide and the names of the \
                     three boats still out, then sat by the window and counted them in, one by one, until night.";
 
 /// Cards written in one commit while a box is filled.
@@ -42,6 +42,10 @@ impl World {
             ttl_seconds: None,
         };
         Ok(Self { kernel, project, caller, draft })
+    }
+
+    pub(crate) fn caller(&self) -> &Caller {
+        &self.caller
     }
 
     /// A new, empty box.

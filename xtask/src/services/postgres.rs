@@ -23,7 +23,22 @@ pub(crate) struct Postgres {
 impl Postgres {
     /// Create a database cluster in a temporary directory and serve it on a free port of 127.0.0.1.
     pub(crate) fn start() -> anyhow::Result<Self> {
-        let programs = Programs { bin_dir: tools::postgres_bin_dir()?, user: server_user()? };
+        Self::start_with(&[])
+    }
+
+    /// The same with a server that counts statements, if it has the extension for it.
+    pub(crate) fn start_counting() -> anyhow::Result<Self> {
+        let library = "pg_stat_statements";
+        let settings: &[_] = if tools::has_postgres_library(library)? {
+            &["shared_preload_libraries=pg_stat_statements"]
+        } else {
+            &[]
+        };
+        Self::start_with(settings)
+    }
+
+    fn start_with(settings: &'static [&'static str]) -> anyhow::Result<Self> {
+        let programs = Programs { bin_dir: tools::postgres_bin_dir()?, user: server_user()?, settings };
         let dir = process::new_dir("postgres")?;
         if let Some(User { uid, gid }) = programs.user {
             chown(dir.path(), Some(uid), Some(gid)).context("cannot hand the directory to postgres")?;
@@ -68,6 +83,8 @@ impl Drop for Postgres {
 struct Programs {
     bin_dir: PathBuf,
     user: Option<User>,
+    /// What this server is told besides.
+    settings: &'static [&'static str],
 }
 
 /// A user of the operating system.
@@ -114,6 +131,9 @@ impl Kind for Programs {
             // Tests run in parallel and each has a pool of its own.
             "max_connections=300".to_owned(),
         ] {
+            command.arg("-c").arg(setting);
+        }
+        for setting in self.settings {
             command.arg("-c").arg(setting);
         }
         command

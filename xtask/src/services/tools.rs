@@ -30,6 +30,18 @@ pub(super) fn postgres_bin_dir() -> anyhow::Result<PathBuf> {
     find_postgres().context(hint)
 }
 
+/// Whether the server can load this library, asking the server itself where it keeps them.
+pub(super) fn has_postgres_library(name: &str) -> anyhow::Result<bool> {
+    // Debian keeps `pg_config` with the headers, and its libraries beside the programs.
+    let dir = postgres_bin_dir()?;
+    let asked = Command::new(dir.join("pg_config")).arg("--pkglibdir").output();
+    let told = asked.ok().filter(|output| output.status.success());
+    let told = told.map(|output| PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()));
+    let beside = dir.parent().map(|parent| parent.join("lib"));
+    let file = format!("{name}.so");
+    Ok(told.into_iter().chain(beside).any(|dir| dir.join(&file).is_file()))
+}
+
 /// The program `nats-server`.
 pub(super) fn nats_server() -> anyhow::Result<PathBuf> {
     if let Some(path) = find_in_path("nats-server") {

@@ -146,7 +146,8 @@ fn json_content(option: &str, json: &str) -> Result<Box<RawValue>, Failure> {
         .map_err(|error| Failure::usage(format!("`{option}` does not hold JSON: {error}")))
 }
 
-fn read_file(path: &Path) -> Result<String, Failure> {
+/// A text file, or standard input for `-`.
+pub(super) fn read_file(path: &Path) -> Result<String, Failure> {
     let mut text = String::new();
     let read = if path == Path::new("-") {
         io::stdin().lock().take(FILE_BYTES).read_to_string(&mut text)

@@ -67,6 +67,9 @@ struct Settings {
     /// Where the project's files are, below the server's workspace root.
     #[arg(long, value_name = "PATH")]
     workspace_root: Option<String>,
+    /// How deep turns may delegate: 1 to 100.
+    #[arg(long, value_name = "N")]
+    max_recursion_depth: Option<u32>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -89,6 +92,9 @@ impl Settings {
         }
         if let Some(root) = &self.workspace_root {
             settings.insert("workspace_root".to_owned(), json!(root));
+        }
+        if let Some(depth) = self.max_recursion_depth {
+            settings.insert("max_recursion_depth".to_owned(), json!(depth));
         }
         (!settings.is_empty()).then_some(Value::Object(settings))
     }

@@ -1,6 +1,6 @@
 //! `cardwire up`: one server, from the first lock to the last commit.
 
-use super::serving::Serving;
+use super::{serving::Serving, watchdog::WatchdogArgs};
 use crate::{
     context::Context,
     data_dir::DataDir,
@@ -11,11 +11,12 @@ use crate::{
     signals::Signals,
     store::StoreChoice,
 };
+use cardwire_bus::Bus;
 use cardwire_kernel::{Kernel, KernelConfig};
 use cardwire_model::limits;
 use clap::Args;
-use secrecy::SecretString;
-use std::{net::SocketAddr, num::NonZeroU32, path::PathBuf};
+use secrecy::{ExposeSecret, SecretString};
+use std::{net::SocketAddr, num::NonZeroU32, path::PathBuf, sync::Arc};
 use tokio::net::{TcpListener, lookup_host};
 
 #[derive(Debug, Args)]
@@ -34,7 +35,8 @@ pub(crate) struct UpArgs {
         value_parser = StoreChoice::parse
     )]
     store: StoreChoice,
-    /// `nats://…`. Accepted, not used yet.
+    /// `nats://…`: rings doorbells at other servers on the same store, and relays the event log to JetStream. The
+    /// server is as right without it, only slower to hear of work that came in elsewhere.
     #[arg(long, value_name = "URL", env = "CARDWIRE_BUS", hide_env_values = true)]
     bus: Option<SecretString>,
     /// The directory below which projects keep their files. Accepted, not used yet.
@@ -55,6 +57,8 @@ pub(crate) struct UpArgs {
     /// Requests per second of one token.
     #[arg(long, value_name = "N", default_value_t = default_rate())]
     rate_limit: NonZeroU32,
+    #[command(flatten)]
+    watchdog: WatchdogArgs,
     /// What log lines on standard error look like. CARDWIRE_LOG or RUST_LOG say what is logged.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     log_format: LogFormat,
@@ -76,7 +80,18 @@ pub(crate) async fn run(args: UpArgs, context: &Context) -> Result<(), Failure> 
     let store = args.store.open(dir).await?;
     let listener =
         TcpListener::bind(&addresses[..]).await.map_err(|error| cannot_listen(&args.listen, &error))?;
-    let kernel = Kernel::start(KernelConfig::new(store));
+    let bus = match &args.bus {
+        Some(url) => Some(open_bus(url).await?),
+        None => None,
+    };
+    let mut config = KernelConfig { watchdog: args.watchdog.policy(), ..KernelConfig::new(store) };
+    if let Some(bus) = &bus {
+        config.doorbell = Arc::clone(bus) as _;
+    }
+    let kernel = Kernel::start(config);
+    if let Some(bus) = &bus {
+        bus.serve(&kernel);
+    }
     let served = Serving {
         output: context.output,
         dir,
@@ -95,6 +110,12 @@ pub(crate) async fn run(args: UpArgs, context: &Context) -> Result<(), Failure> 
     kernel.shutdown().await;
     tracing::info!("stopped");
     served
+}
+
+async fn open_bus(url: &SecretString) -> Result<Arc<Bus>, Failure> {
+    Bus::open(url.expose_secret()).await.map_err(|error| {
+        Failure::usage(error.to_string()).hint("an address looks like `nats://127.0.0.1:4222`")
+    })
 }
 
 /// The addresses to listen on. SEC-01: off this machine only behind something that speaks TLS.
@@ -129,9 +150,6 @@ fn cannot_listen(listen: &str, error: &std::io::Error) -> Failure {
 
 /// What an operator should hear once.
 fn warn(args: &UpArgs, dir: &DataDir) {
-    if args.bus.is_some() {
-        tracing::warn!("--bus is accepted, but this version does not use a bus yet");
-    }
     if args.workspace_root.is_some() {
         tracing::warn!("--workspace-root is accepted, but this version does not read files yet");
     }

@@ -30,11 +30,21 @@ fn fuzz(backend: Backend) {
     let made = server.post("/projects/fuzz/l0/boxes", json!({ "card_ids": [card] })).json();
     let box_id = made["box_id"].as_str().unwrap();
 
+    let profile = json!({ "worker_target": "w1", "system_prompt": "x" }).to_string();
+    let profile = server.request("PUT", "/projects/fuzz/profiles/Helper", &profile).json();
+    server.post("/projects/fuzz/agents", json!({ "agent_id": "a1", "profile_name": "Helper" }));
+    let order = json!({
+        "agent_id": "a1", "profile_box_id": profile["profile_box_id"], "context_box_id": box_id,
+    });
+    let turn = server.post("/projects/fuzz/l0/turns", order).json();
+    let turn = turn["agent_turn_id"].as_str().unwrap();
+
     let files = tempfile::tempdir().unwrap();
     let config = files.path().join("schemathesis.toml");
     // Fixed ids, so that requests get past the first 404.
     let parameters = format!(
-        "[parameters]\nproject_id = \"fuzz\"\nbox_id = \"{box_id}\"\n\"path.card_id\" = \"{card}\"\n"
+        "[parameters]\nproject_id = \"fuzz\"\nbox_id = \"{box_id}\"\n\"path.card_id\" = \"{card}\"\n\
+         \"path.agent_turn_id\" = \"{turn}\"\n\"path.agent_id\" = \"a1\"\n\"path.profile_name\" = \"Helper\"\n"
     );
     std::fs::write(&config, parameters).unwrap();
     let run = Command::new(&tester)
@@ -51,7 +61,7 @@ fn fuzz(backend: Backend) {
         .args(["--max-examples", "40", "--workers", "1", "--request-timeout", "30"])
         // These would end the fun for the others, or never end themselves.
         .args(["--exclude-operation-id", "DeleteProject", "--exclude-operation-id", "RevokeToken"])
-        .args(["--exclude-operation-id", "ReadEvents"])
+        .args(["--exclude-operation-id", "ReadEvents", "--exclude-operation-id", "ClaimTurns"])
         .args(["--suppress-health-check", "all"])
         .output()
         .unwrap();

@@ -25,6 +25,9 @@ fn tour(backend: Backend) {
     assert!(script.contains("7117"));
     let script = script.replace("7117", &port.to_string());
 
+    let examples = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples"));
+    std::os::unix::fs::symlink(examples, home.root().join("examples")).unwrap();
+
     let binary = Path::new(env!("CARGO_BIN_EXE_cardwire"));
     let path = format!("{}:{}", binary.parent().unwrap().display(), std::env::var("PATH").unwrap());
     let mut bash = Command::new("bash");
@@ -46,6 +49,8 @@ fn tour(backend: Backend) {
         "box.fork",
         "\"content\":{\"answer\":42}",
         "event: card.created",
+        "Hello from a turn",
+        "success",
     ] {
         assert!(output.contains(expected), "no {expected} in\n{output}\n{errors}");
     }

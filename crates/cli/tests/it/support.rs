@@ -19,5 +19,5 @@ mod wait;
 
 pub(crate) use home::{Backend, Home, Run};
 pub(crate) use http::{Reply, exchange};
-pub(crate) use server::{Lines, Server};
+pub(crate) use server::{Lines, Server, send_signal};
 pub(crate) use wait::{DEADLINE, eventually};

@@ -6,9 +6,21 @@ use std::process::Stdio;
 #[test]
 fn every_command_has_help() {
     let home = Home::new(Backend::Sqlite);
-    for command in
-        ["up", "project", "token", "card", "box", "event", "audit", "verify", "doctor", "completions"]
-    {
+    for command in [
+        "up",
+        "project",
+        "token",
+        "card",
+        "box",
+        "profile",
+        "agent",
+        "turn",
+        "event",
+        "audit",
+        "verify",
+        "doctor",
+        "completions",
+    ] {
         let help = home.ok(&[command, "--help"]);
         assert!(help.contains("Usage: cardwire ") && help.contains("--data-dir"), "{help}");
     }

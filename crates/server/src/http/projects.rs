@@ -1,6 +1,6 @@
 //! Projects and their audit log (API-07, API-08).
 
-use super::remembered;
+use super::{place, remembered};
 use crate::{error::Answer, request::Request, respond};
 use axum::http::StatusCode;
 use cardwire_api::{
@@ -11,7 +11,7 @@ use cardwire_kernel::{
     Done,
     protocol::project::{create::CreateProject, update::UpdateProject},
 };
-use cardwire_model::{Invalid, Project, Realm};
+use cardwire_model::{Project, Realm};
 
 pub(crate) async fn list(request: Request) -> Answer {
     let kernel = &request.state.kernel;
@@ -65,8 +65,7 @@ pub(crate) async fn delete(request: Request) -> Answer {
 
 pub(crate) async fn audit(request: Request) -> Answer {
     let limit = request.page_limit()?;
-    let before = request.text("cursor").map(str::parse).transpose();
-    let before = before.map_err(|_| Invalid::field("cursor", "must be a `next_cursor`"))?;
+    let before = place(&request)?;
     let realm = Realm::from(request.project()?.clone());
     let page = request.state.kernel.list_audit(&realm, before, limit).await?;
     let next_cursor = (page.len() == limit).then(|| page.last().map(|last| last.seq.to_string())).flatten();

@@ -1,4 +1,4 @@
-//! What the server says of itself (API-14), and verification.
+//! What the server says of itself (API-14), verification, and the watchdog by hand.
 
 use crate::{error::Answer, request::Request, respond};
 use axum::{
@@ -6,7 +6,7 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::Response,
 };
-use cardwire_api::system::{HealthOut, ReadyOut, VerifyOut};
+use cardwire_api::system::{HealthOut, ReadyOut, TickIn, TickOut, VerifyOut};
 
 pub(crate) fn health() -> Answer {
     respond::ok(&HealthOut { status: "ok" })
@@ -31,4 +31,10 @@ pub(crate) fn openapi(request: &Request) -> Answer {
 pub(crate) async fn verify(request: Request) -> Answer {
     let report = request.state.kernel.verify(&request.caller()?).await?;
     respond::ok(&VerifyOut::from(&report))
+}
+
+pub(crate) async fn tick(request: Request) -> Answer {
+    let now = request.body::<TickIn>()?.now()?;
+    let report = request.state.kernel.tick_by_hand(&request.caller()?, now).await?;
+    respond::ok(&TickOut::from(&report))
 }

@@ -22,6 +22,11 @@ async fn read(
     last_id: Option<u64>,
     enough: usize,
 ) -> Vec<(u64, String, Value)> {
+    collect(open(api, token, query, last_id).await, enough).await
+}
+
+/// A stream that was let in.
+async fn open(api: &Api, token: &str, query: &str, last_id: Option<u64>) -> Body {
     let mut request = Request::get(format!("/projects/p1/events{query}"))
         .header("host", "localhost")
         .header("authorization", format!("Bearer {token}"));
@@ -31,7 +36,11 @@ async fn read(
     let response = api.router.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
     assert_eq!(response.status(), 200);
     assert_eq!(response.headers()["content-type"], "text/event-stream");
-    let mut body = response.into_body().into_data_stream();
+    response.into_body()
+}
+
+async fn collect(body: Body, enough: usize) -> Vec<(u64, String, Value)> {
+    let mut body = body.into_data_stream();
     let (mut text, mut events) = (String::new(), vec![]);
     while events.len() < enough {
         let Some(chunk) = body.next().await else { break };
@@ -123,10 +132,9 @@ async fn a_live_stream_gets_every_event_once_under_concurrent_writers(api: Api) 
 async fn a_revoked_token_ends_the_stream(api: Api) {
     let made = api.post("/tokens", json!({ "scopes": ["read"] })).await.expect(201);
     let (token, id) = (made["token"].as_str().unwrap(), made["id"].as_str().unwrap());
-    let reading = read(&api, token, "", None, usize::MAX);
+    let stream = open(&api, token, "", None).await;
     let path = format!("/tokens/{id}");
-    let revoking = api.delete(&path);
-    let (events, revoked) = tokio::join!(reading, revoking);
+    let (events, revoked) = tokio::join!(collect(stream, usize::MAX), api.delete(&path));
     revoked.expect(204);
     assert!(events.len() <= 1);
 }

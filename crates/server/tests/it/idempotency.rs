@@ -1,7 +1,7 @@
 //! `Idempotency-Key` (API-16).
 
-use crate::support::{Api, on_both};
-use cardwire_api::ENDPOINTS;
+use crate::support::{Api, on_both, report_body};
+use cardwire_api::{ENDPOINTS, Op};
 use serde_json::{Value, json};
 
 on_both! {
@@ -20,11 +20,41 @@ async fn keyed(api: &Api, token: &str, key: &str, path: &str, body: &Value) -> c
 async fn every_creating_post_gives_the_first_answer_again(api: Api) {
     let ids = api.cards("p1", 3).await;
     let box_id = api.make_box("p1", &ids[..1]).await;
+    api.profile("p1").await;
     let mut covered = 0;
     for endpoint in ENDPOINTS.iter().filter(|endpoint| endpoint.repeatable) {
         covered += 1;
-        let path = endpoint.path.replace("{project_id}", "p1").replace("{box_id}", &box_id);
+        // An agent of its own for each, with a turn in the state that the endpoint needs.
+        let agent = format!("agent-{covered}");
+        let leased =
+            if endpoint.op == Op::StartTurn { api.leased(&agent).await } else { api.running(&agent).await };
+        if endpoint.op == Op::ReportTool {
+            api.verb(&leased, ":suspend", json!({ "waiting_tool_call_ids": ["c1", "c2"] })).await.expect(200);
+        }
+        let path = endpoint
+            .path
+            .replace("{project_id}", "p1")
+            .replace("{box_id}", &box_id)
+            .replace("{agent_turn_id}", &leased.turn);
         let (body, other) = match endpoint.path {
+            "/projects/{project_id}/agents" => (
+                json!({ "agent_id": "new", "profile_name": "Helper" }),
+                json!({ "agent_id": "other", "profile_name": "Helper" }),
+            ),
+            "/projects/{project_id}/l0/turns" => {
+                (api.order("new-1", json!({})).await, api.order("new-2", json!({})).await)
+            }
+            "/projects/{project_id}/l0/reports" => (
+                report_body(&leased, "c1", &json!({ "result": 1 })),
+                report_body(&leased, "c2", &json!({ "result": 1 })),
+            ),
+            "/projects/{project_id}/turns/{agent_turn_id}:stop" => (json!({}), json!({ "reason": "x" })),
+            path if path.contains("{agent_turn_id}") => {
+                let body = turn_body(endpoint.op);
+                let mut other = body.clone();
+                other["turn_epoch"] = json!(9);
+                (body, other)
+            }
             "/projects" => (json!({ "project_id": "k1" }), json!({ "project_id": "k2" })),
             "/tokens" => (json!({ "scopes": ["read"] }), json!({ "scopes": ["work"] })),
             "/projects/{project_id}/l0/cards" => (
@@ -42,7 +72,21 @@ async fn every_creating_post_gives_the_first_answer_again(api: Api) {
         // The same key is another request's in the next round.
         api.store.forget_answers(cardwire_model::Timestamp::from_micros(i64::MAX)).await.unwrap();
     }
-    assert!(covered >= 7);
+    assert!(covered >= 18);
+}
+
+/// What the holder of a turn may say, for each verb.
+#[allow(clippy::wildcard_enum_match_arm, reason = "most endpoints are no verbs")]
+fn turn_body(op: Op) -> Value {
+    let mut body = match op {
+        Op::AppendTurnCards => json!({ "content": "x", "metadata": { "type": "agent.thought" } }),
+        Op::TakeStep => json!({ "phase": "x" }),
+        Op::SuspendTurn => json!({ "waiting_tool_call_ids": ["c"] }),
+        Op::FinishTurn => json!({ "status": "success", "deliverable": "x" }),
+        _ => json!({}),
+    };
+    body["turn_epoch"] = json!(1);
+    body
 }
 
 async fn concurrent_repeats_do_it_once(api: Api) {

@@ -22,6 +22,9 @@ fn path(endpoint: &Endpoint, project: &str, id: &str) -> String {
         .replace("{token_id}", &token)
         .replace("{box_id}", id)
         .replace("{card_id}", id)
+        .replace("{agent_turn_id}", &format!("turn_{id}"))
+        .replace("{agent_id}", "somebody")
+        .replace("{profile_name}", "Some")
 }
 
 /// A body that would be accepted, with `id` wherever it takes one.
@@ -32,7 +35,22 @@ fn body(op: Op, id: &str) -> String {
         Op::ReadBoxes => json!({ "box_ids": [id] }),
         Op::CreateProject => json!({ "project_id": "new" }),
         Op::CreateToken => json!({ "scopes": ["read"] }),
-        Op::ForkBox | Op::UpdateProject => json!({}),
+        Op::ForkBox | Op::UpdateProject | Op::Tick | Op::StopTurn => json!({}),
+        Op::PutProfile => json!({ "worker_target": "w1", "system_prompt": "x" }),
+        Op::AddAgent => json!({ "agent_id": "somebody", "profile_name": "Some" }),
+        Op::DispatchTurn => {
+            json!({ "agent_id": "somebody", "profile_box_id": id, "context_box_id": id })
+        }
+        Op::ClaimTurns => json!({ "worker_target": "w1", "worker_id": "w" }),
+        Op::StartTurn | Op::BeatTurn | Op::ReleaseTurn => json!({ "turn_epoch": 1 }),
+        Op::AppendTurnCards => json!({ "turn_epoch": 1, "cards": [] }),
+        Op::TakeStep => json!({ "turn_epoch": 1, "phase": "x" }),
+        Op::SuspendTurn => json!({ "turn_epoch": 1, "waiting_tool_call_ids": ["c"] }),
+        Op::FinishTurn => json!({ "turn_epoch": 1, "status": "success" }),
+        Op::ReportTool => json!({
+            "agent_id": "somebody", "agent_turn_id": format!("turn_{id}"), "turn_epoch": 1,
+            "tool_call_id": "c", "status": "success",
+        }),
         Op::Health
         | Op::Ready
         | Op::Metrics
@@ -49,7 +67,23 @@ fn body(op: Op, id: &str) -> String {
         | Op::GetBoxCards
         | Op::GetProvenance
         | Op::GetCard
-        | Op::DeleteCard => return String::new(),
+        | Op::DeleteCard
+        | Op::ListProfiles
+        | Op::GetProfile
+        | Op::DeleteProfile
+        | Op::ListAgents
+        | Op::GetAgent
+        | Op::ListTurns
+        | Op::GetTurn
+        | Op::GetTurnView
+        | Op::ViewTurn
+        | Op::ListHeads
+        | Op::GetHead
+        | Op::RebuildHead
+        | Op::ListInbox
+        | Op::ListSteps
+        | Op::ListEdges
+        | Op::ListIdentityEdges => return String::new(),
     };
     body.to_string()
 }
@@ -107,7 +141,7 @@ async fn a_token_of_another_project_is_refused(api: Api) {
     let token = api.token(json!({ "project_id": "p2", "scopes": ["admin"] })).await;
     for endpoint in ENDPOINTS {
         match endpoint.access {
-            Access::Project(_) => {
+            Access::Project(_) | Access::Turn(_) => {
                 for project in ["p1", "nowhere"] {
                     let path = path(endpoint, project, NOBODY);
                     let reply = api.with(&token, endpoint.method, &path, &body(endpoint.op, NOBODY)).await;
@@ -140,12 +174,26 @@ async fn a_token_of_another_project_is_refused(api: Api) {
 async fn ids_of_another_project_are_not_found(api: Api) {
     let card = api.card("p1", "secret").await;
     let box_id = api.make_box("p1", std::slice::from_ref(&card)).await;
+    let turn = api.dispatch("somebody").await.id;
+    let profile = json!({ "worker_target": "w1", "system_prompt": "secret" }).to_string();
+    api.with(&api.admin, "PUT", "/projects/p1/profiles/Some", &profile).await.expect(201);
+    let before = api.everything().await;
     for endpoint in ENDPOINTS {
-        let id =
-            if endpoint.path.contains("{box_id}") || endpoint.op == Op::ReadBoxes { &box_id } else { &card };
-        let asks_for_id = endpoint.path.contains("{box_id}") || endpoint.path.contains("{card_id}");
-        let takes_id = matches!(endpoint.op, Op::CreateBox | Op::ReadBoxes | Op::ReadCards);
-        if !asks_for_id && !takes_id {
+        let has = |name: &str| endpoint.path.contains(name);
+        let id = if has("{box_id}") || endpoint.op == Op::ReadBoxes {
+            &box_id
+        } else if has("{agent_turn_id}") || endpoint.op == Op::ReportTool {
+            turn.strip_prefix("turn_").unwrap()
+        } else {
+            &card
+        };
+        let asks_for_id = ["{box_id}", "{card_id}", "{agent_turn_id}", "{agent_id}", "{profile_name}"];
+        let takes_id = matches!(
+            endpoint.op,
+            Op::CreateBox | Op::ReadBoxes | Op::ReadCards | Op::ReportTool | Op::AddAgent
+        );
+        // Writing a profile makes one of that name here too.
+        if (!asks_for_id.iter().any(|name| has(name)) && !takes_id) || endpoint.op == Op::PutProfile {
             continue;
         }
         let reply =
@@ -159,7 +207,7 @@ async fn ids_of_another_project_are_not_found(api: Api) {
         }
         assert!(!String::from_utf8_lossy(&reply.bytes).contains("secret"));
     }
-    assert_eq!(api.shown("p1", &box_id).await, [card]);
+    assert_eq!(api.everything().await, before);
 }
 
 async fn an_unknown_or_deleted_project_is_not_found(api: Api) {

@@ -10,6 +10,8 @@ mod idempotency;
 mod instances;
 mod isolation;
 mod projects;
+mod roster;
 mod support;
 mod system;
 mod tls;
+mod turns;

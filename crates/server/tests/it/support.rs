@@ -1,5 +1,9 @@
 //! A server without a socket: the real router over a real store, called in process.
 
+mod turns;
+
+pub(crate) use turns::{Leased, report_body};
+
 use axum::{
     Router,
     body::Body,
@@ -8,6 +12,7 @@ use axum::{
 use cardwire_kernel::{
     Kernel, KernelConfig,
     clock::{Clock, SystemClock},
+    protocol::watchdog::Policy,
 };
 use cardwire_model::Timestamp;
 use cardwire_server::{ServerConfig, router};
@@ -134,6 +139,8 @@ impl Api {
         let clock = Arc::new(TestClock::default());
         let config = KernelConfig {
             clock: Arc::clone(&clock) as Arc<dyn Clock>,
+            // Tests say when the watchdog looks.
+            watchdog: Policy { tick: 0, ..Policy::default() },
             ..KernelConfig::new(Arc::clone(&store))
         };
         let kernel = Kernel::start(config);

@@ -1,5 +1,4 @@
--- What a commit relies on, and the locks that keep it so: first the project's row, then the chain, then boxes.
--- Every commit takes locks in this order, so that no two wait for each other.
+-- What a commit relies on beyond boxes, and the locks that keep it so: first the project's row, then the chain.
 CREATE OR REPLACE FUNCTION cw_expect(in_project text, in_rest jsonb) RETURNS boolean
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -19,9 +18,6 @@ BEGIN
     END IF;
     IF in_rest ? 'chain_at' THEN
         done := cw_chain_at(in_project, in_rest -> 'chain_at');
-    END IF;
-    IF in_rest ? 'open_box' THEN
-        done := cw_open_box(in_project, in_rest -> 'open_box');
     END IF;
     RETURN true;
 END

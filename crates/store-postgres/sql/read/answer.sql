@@ -1,3 +1,8 @@
-SELECT request_hash, status, body, created_at
-FROM answers
-WHERE project_id = $1 AND caller = $2 AND key = $3
+-- A remembered answer.
+CREATE OR REPLACE FUNCTION cw_read_answer(in_project text, in_caller text, in_key text) RETURNS answers
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (
+        SELECT a FROM answers a WHERE a.project_id = in_project AND a.caller = in_caller AND a.key = in_key);
+END
+$$;

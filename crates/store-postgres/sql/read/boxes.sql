@@ -1,3 +1,8 @@
-SELECT box_id, generation, len, entries, depth, sealed, handover_hash, created_at
-FROM card_boxes
-WHERE project_id = $1 AND box_id = ANY ($2)
+-- Box heads.
+CREATE OR REPLACE FUNCTION cw_read_boxes(in_project text, in_boxes uuid[]) RETURNS card_boxes[]
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN ARRAY(
+        SELECT b FROM card_boxes b WHERE b.project_id = in_project AND b.box_id = ANY (in_boxes));
+END
+$$;

@@ -1,9 +1,15 @@
 -- A commit, or several of one realm: one statement, hence one transaction and one round trip.
 --
--- Cards, appends and events come as rows, everything else as JSON by kind: parsing JSON costs half as much again as
+-- What is on the hot path comes as rows, everything else as JSON by kind: parsing JSON costs half as much again as
 -- the whole hot path. `done := f(…)` instead of PERFORM, because plpgsql evaluates it without a query of its own.
+-- Locks are taken in one order: the project, the chain, boxes, heads, and then the rest, kind by kind.
 -- Raises CW001 with the name of the conflict; whatever it raises, nothing was written.
-CREATE OR REPLACE FUNCTION cw_commit(in_project text, in_cards cards[], in_appends cw_append[], in_events events[], in_rest jsonb) RETURNS void
+CREATE OR REPLACE FUNCTION cw_commit(
+    in_project text, in_boxes uuid[], in_outputs cw_output[], in_cards cards[], in_appends cw_append[],
+    in_new_heads cw_head[], in_moves cw_head[], in_nudges cw_head[], in_agents text[],
+    in_inbox state_agent_inbox[], in_inbox_updates cw_inbox_update[], in_inbox_ids uuid[],
+    in_edges state_execution_edges[], in_steps state_agent_steps[], in_step_updates state_agent_steps[],
+    in_events events[], in_rest jsonb) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
     tenant text;
@@ -14,11 +20,38 @@ BEGIN
     IF in_rest IS NOT NULL THEN
         done := cw_expect(in_project, in_rest);
     END IF;
+    IF in_boxes IS NOT NULL THEN
+        done := cw_lock_boxes(in_project, in_boxes);
+        IF in_outputs IS NOT NULL THEN
+            done := cw_output_free(in_project, in_outputs);
+        END IF;
+        IF in_rest ? 'open_box' THEN
+            done := cw_open_box(in_project, in_rest -> 'open_box');
+        END IF;
+    END IF;
     IF in_appends IS NOT NULL THEN
         done := cw_append_cards(in_project, in_appends);
     END IF;
     IF in_cards IS NOT NULL THEN
         done := cw_put_card(in_cards);
+    END IF;
+    IF in_agents IS NOT NULL OR in_new_heads IS NOT NULL THEN
+        done := cw_heads(in_project, in_new_heads, in_moves, in_nudges, in_agents);
+    END IF;
+    IF in_inbox IS NOT NULL THEN
+        done := cw_enqueue(in_inbox);
+    END IF;
+    IF in_inbox_updates IS NOT NULL THEN
+        done := cw_update_inbox(in_project, in_inbox_updates, in_inbox_ids);
+    END IF;
+    IF in_edges IS NOT NULL THEN
+        done := cw_add_edge(in_edges);
+    END IF;
+    IF in_steps IS NOT NULL THEN
+        done := cw_create_step(in_steps);
+    END IF;
+    IF in_step_updates IS NOT NULL THEN
+        done := cw_update_step(in_project, in_step_updates);
     END IF;
     IF in_rest IS NOT NULL THEN
         done := cw_rest(in_project, in_rest);

@@ -1,8 +1,11 @@
 -- Gives the next positions of each project's log to committed events that have none, in the order of seq.
--- Runs under the sequencer's lock, as a statement of its own after the lock was taken: see src/sequencer.rs.
-WITH fresh AS (
-    SELECT project_id, seq, row_number() OVER (PARTITION BY project_id ORDER BY seq) AS place
-    FROM (SELECT project_id, seq FROM events WHERE position IS NULL ORDER BY seq LIMIT $1) AS unnumbered
+-- Runs under the sequencer's lock, as a statement of its own after the lock was taken: see src/sequencer.rs. Nobody
+-- else changes events, so a row is found again where it was.
+WITH fresh AS MATERIALIZED (
+    SELECT place_on_disk, project_id, row_number() OVER (PARTITION BY project_id ORDER BY seq) AS place
+    FROM (
+        SELECT ctid AS place_on_disk, project_id, seq FROM events WHERE position IS NULL ORDER BY seq LIMIT $1
+    ) AS unnumbered
 ),
 counts AS (
     SELECT project_id, count(*) AS added FROM fresh GROUP BY project_id
@@ -18,4 +21,4 @@ SET position = heads.last_position - counts.added + fresh.place
 FROM fresh
 JOIN counts ON counts.project_id = fresh.project_id
 JOIN heads ON heads.project_id = fresh.project_id
-WHERE e.project_id = fresh.project_id AND e.seq = fresh.seq
+WHERE e.ctid = fresh.place_on_disk

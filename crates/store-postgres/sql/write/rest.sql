@@ -21,6 +21,21 @@ BEGIN
     IF in_rest ? 'seal_box' THEN
         done := cw_seal_box(in_project, in_rest -> 'seal_box');
     END IF;
+    IF in_rest ? 'open_call' THEN
+        done := cw_open_call(in_project, in_rest -> 'open_call');
+    END IF;
+    IF in_rest ? 'update_call' THEN
+        done := cw_update_call(in_project, in_rest -> 'update_call');
+    END IF;
+    IF in_rest ? 'put_profile' THEN
+        done := cw_put_profile(in_project, in_rest -> 'put_profile');
+    END IF;
+    IF in_rest ? 'put_agent' THEN
+        done := cw_put_agent(in_project, in_rest -> 'put_agent');
+    END IF;
+    IF in_rest ? 'add_identity_edge' THEN
+        done := cw_add_identity_edge(in_project, in_rest -> 'add_identity_edge');
+    END IF;
     IF in_rest ? 'create_token' THEN
         done := cw_create_token(in_project, in_rest -> 'create_token');
     END IF;

@@ -4,16 +4,23 @@
 
 use super::{
     payload::Payload,
-    rest::{self, Rest},
-    row::{Append, CardRow, EventRow, JsonText},
+    rest::Rest,
+    row::{
+        Append, CardRow, EdgeRow, EventRow, HeadRow, HeadWrite, InboxRow, InboxUpdateRow, JsonText, Output,
+        StepRow,
+    },
 };
 use crate::{
     error::{commit_error, is_transient},
     sql,
 };
+use cardwire_model::{Commit, Conflict, Edge, Step};
 use cardwire_store::CommitError;
 use deadpool_postgres::Client;
-use tokio_postgres::Error;
+use futures_util::future::join;
+use std::cmp::Ordering;
+use tokio_postgres::{Error, Statement};
+use uuid::Uuid;
 
 /// How often a commit is sent again when the server gave up for reasons of timing.
 const ATTEMPTS: usize = 4;
@@ -21,37 +28,174 @@ const ATTEMPTS: usize = 4;
 /// The parameters of `cw_commit`. Absent kinds are null, which costs the server nothing.
 struct Batch<'a> {
     project: &'a str,
+    boxes: Option<Vec<Uuid>>,
+    outputs: Option<Vec<&'a Output>>,
     cards: Option<Vec<CardRow<'a>>>,
     appends: Option<Vec<Append>>,
+    heads: Heads<'a>,
+    inbox: Option<Vec<InboxRow<'a>>>,
+    inbox_updates: Option<Vec<InboxUpdateRow<'a>>>,
+    inbox_ids: Option<Vec<Uuid>>,
+    edges: Option<Vec<EdgeRow<'a>>>,
+    steps: Option<Vec<StepRow<'a>>>,
+    step_updates: Option<Vec<StepRow<'a>>>,
     events: Option<Vec<EventRow<'a>>>,
     rest: Option<JsonText>,
+}
+
+/// The rows of one kind, of all payloads; `None` when there are none.
+fn all<'a, T: 'a, R>(
+    payloads: &'a [&'a Payload],
+    rows: impl Fn(&'a Payload) -> &'a Vec<T>,
+    row: impl Fn(&'a T) -> R,
+) -> Option<Vec<R>> {
+    some(payloads.iter().flat_map(|payload| rows(payload)).map(row).collect())
+}
+
+/// The same, sorted. Stable: writes to one row stay in their order.
+fn sorted<R>(rows: Option<Vec<R>>, order: impl Fn(&R, &R) -> Ordering) -> Option<Vec<R>> {
+    rows.map(|mut rows| {
+        rows.sort_by(order);
+        rows
+    })
 }
 
 impl<'a> Batch<'a> {
     fn new(payloads: &'a [&'a Payload]) -> Self {
         let project = payloads.first().map_or("", |payload| payload.realm.key());
-        let mut cards: Vec<_> =
-            payloads.iter().flat_map(|p| &p.cards).map(|card| CardRow { project, card }).collect();
-        cards.sort_by_key(|row| row.card.id);
+        let cards = all(payloads, |payload| &payload.cards, |card| CardRow { project, card });
         let appends = appends(payloads);
-        let events: Vec<_> =
-            payloads.iter().flat_map(|p| &p.events).map(|event| EventRow { project, event }).collect();
+        let inbox_updates =
+            all(payloads, |payload| &payload.turns.inbox_updates, |update| update).map(|updates| {
+                numbered(updates, |update| update.item.id, |nth, update| InboxUpdateRow { nth, update })
+            });
+        let edges = all(payloads, |payload| &payload.turns.edges, |edge| EdgeRow { project, edge });
+        let step = |step: &'a Step| StepRow { project, step };
+        let steps = all(payloads, |payload| &payload.turns.steps, step);
+        let step_updates = all(payloads, |payload| &payload.turns.step_updates, step);
+        let by_step = |a: &StepRow<'a>, b: &StepRow<'a>| a.step.id.cmp(&b.step.id);
         Self {
             project,
-            cards: Some(cards).filter(|cards| !cards.is_empty()),
-            appends: Some(appends).filter(|appends| !appends.is_empty()),
-            events: Some(events).filter(|events| !events.is_empty()),
+            boxes: boxes(payloads),
+            outputs: all(payloads, |payload| &payload.turns.outputs, |output| output),
+            cards: sorted(cards, |a, b| a.card.id.cmp(&b.card.id)),
+            appends: some(appends),
+            heads: Heads::new(payloads),
+            // Not sorted: they get their places in this order.
+            inbox: all(payloads, |payload| &payload.turns.enqueued, |item| InboxRow { project, item }),
+            inbox_ids: inbox_updates.as_ref().map(|updates| inbox_ids(updates)),
+            inbox_updates,
+            edges: sorted(edges, |a, b| correlation(a.edge).cmp(&correlation(b.edge))),
+            steps: sorted(steps, by_step),
+            step_updates: sorted(step_updates, by_step),
+            events: all(payloads, |payload| &payload.events, |event| EventRow { project, event }),
             rest: rest(payloads),
         }
     }
 
     async fn send(&self, client: &Client) -> Result<(), Error> {
         let statement = client.prepare_cached(sql::COMMIT).await?;
+        self.execute(client, &statement).await
+    }
+
+    /// Puts the statement on the wire when it is first polled.
+    async fn execute(&self, client: &Client, statement: &Statement) -> Result<(), Error> {
         client
-            .execute(&statement, &[&self.project, &self.cards, &self.appends, &self.events, &self.rest])
+            .execute(
+                statement,
+                &[
+                    &self.project,
+                    &self.boxes,
+                    &self.outputs,
+                    &self.cards,
+                    &self.appends,
+                    &self.heads.creates,
+                    &self.heads.moves,
+                    &self.heads.nudges,
+                    &self.heads.agents,
+                    &self.inbox,
+                    &self.inbox_updates,
+                    &self.inbox_ids,
+                    &self.edges,
+                    &self.steps,
+                    &self.step_updates,
+                    &self.events,
+                    &self.rest,
+                ],
+            )
             .await
             .map(drop)
     }
+}
+
+/// The writes to heads by kind.
+struct Heads<'a> {
+    creates: Option<Vec<HeadRow<'a>>>,
+    moves: Option<Vec<HeadRow<'a>>>,
+    nudges: Option<Vec<HeadRow<'a>>>,
+    /// Whose heads are moved or nudged.
+    agents: Option<Vec<&'a str>>,
+}
+
+impl<'a> Heads<'a> {
+    fn new(payloads: &'a [&'a Payload]) -> Self {
+        let (mut creates, changes): (Vec<&HeadWrite>, Vec<&HeadWrite>) = payloads
+            .iter()
+            .flat_map(|payload| &payload.turns.heads)
+            .partition(|write| matches!(write, HeadWrite::Create(_)));
+        creates.sort_by(|a, b| a.agent_id().cmp(b.agent_id()));
+        let creates = creates.into_iter().map(|write| HeadRow { nth: 0, write }).collect();
+        let changes = numbered(changes, HeadWrite::agent_id, |nth, write| HeadRow { nth, write });
+        let mut agents: Vec<_> = changes.iter().map(|row| row.write.agent_id().as_str()).collect();
+        agents.sort_unstable();
+        agents.dedup();
+        let (moves, nudges) =
+            changes.into_iter().partition(|row| matches!(row.write, HeadWrite::Move { .. }));
+        Self { creates: some(creates), moves: some(moves), nudges: some(nudges), agents: some(agents) }
+    }
+}
+
+fn some<T>(rows: Vec<T>) -> Option<Vec<T>> {
+    Some(rows).filter(|rows| !rows.is_empty())
+}
+
+/// Changes of rows, each with the number of changes of the same row before it; sorted by that number, then by row.
+fn numbered<'a, T, K: Ord, R>(
+    mut changes: Vec<&'a T>,
+    key: impl Fn(&'a T) -> K,
+    row: impl Fn(i32, &'a T) -> R,
+) -> Vec<R> {
+    // Stable: changes of one row stay in their order.
+    changes.sort_by_key(|change| key(change));
+    let mut nth = 0;
+    let mut numbered: Vec<(i32, &'a T)> = Vec::with_capacity(changes.len());
+    for change in changes {
+        let same = numbered.last().is_some_and(|(_, last)| key(last) == key(change));
+        nth = if same { nth + 1 } else { 0 };
+        numbered.push((nth, change));
+    }
+    numbered.sort_by_key(|(nth, _)| *nth);
+    numbered.into_iter().map(|(nth, change)| row(nth, change)).collect()
+}
+
+fn inbox_ids(updates: &[InboxUpdateRow<'_>]) -> Vec<Uuid> {
+    updates.iter().filter(|row| row.nth == 0).map(|row| row.update.item.id.uuid()).collect()
+}
+
+/// What an edge is unique by.
+fn correlation(edge: &Edge) -> (&str, &str, &str, Uuid) {
+    (&edge.correlation_id, edge.primitive.as_str(), edge.phase.as_str(), edge.scope())
+}
+
+/// Once box heads are locked by another statement than the append, that one must lock all of them.
+fn boxes(payloads: &[&Payload]) -> Option<Vec<Uuid>> {
+    if !payloads.iter().any(|payload| payload.locks_boxes) {
+        return None;
+    }
+    let mut boxes: Vec<Uuid> = payloads.iter().flat_map(|payload| &payload.boxes).copied().collect();
+    boxes.sort_unstable();
+    boxes.dedup();
+    Some(boxes)
 }
 
 /// One append per box and generation, sorted by box.
@@ -80,11 +224,6 @@ fn rest(payloads: &[&Payload]) -> Option<JsonText> {
     }
     let mut all = Rest::default();
     payloads.iter().for_each(|payload| all.absorb(&payload.rest));
-    // Once heads are locked by another statement than the append, that one must lock all of them.
-    if payloads.iter().any(|payload| payload.locks_heads) {
-        let boxes = payloads.iter().flat_map(|payload| &payload.boxes);
-        boxes.for_each(|box_id| all.push("open_box", &rest::lock(*box_id)));
-    }
     let then = payloads.first().map_or(&[][..], |payload| payload.then.as_slice());
     Some(JsonText(all.to_json(then)))
 }
@@ -99,6 +238,43 @@ pub(super) async fn apply_one(client: &Client, payload: &Payload) -> Result<(), 
             Ok(()) => return Ok(()),
             Err(error) if is_transient(&error) && attempt < ATTEMPTS => attempt += 1,
             Err(error) => return Err(commit_error(error)),
+        }
+    }
+}
+
+/// A commit to be applied in a transaction that is under way.
+pub(crate) struct Alone(Payload);
+
+impl Alone {
+    pub(crate) fn new(commit: Commit) -> Result<Self, Conflict> {
+        let payload = Payload::new(commit);
+        match payload.contradiction {
+            Some(conflict) => Err(conflict),
+            None => Ok(Self(payload)),
+        }
+    }
+
+    /// Applies the commit with [`sql::COMMIT`] and ends the transaction with `end`; both are put on the wire together
+    /// when this is first polled. False when it was rolled back: an expectation did not hold, or the server gave up
+    /// for reasons of timing.
+    pub(crate) async fn apply_and_end(
+        &self,
+        client: &Client,
+        apply: &Statement,
+        end: &Statement,
+    ) -> Result<bool, CommitError> {
+        let alone = [&self.0];
+        let batch = Batch::new(&alone);
+        let (applied, ended) = join(batch.execute(client, apply), client.execute(end, &[])).await;
+        // An end after a failed statement says Ok and rolls back, so this is looked at first.
+        let error = match applied.and(ended.map(drop)) {
+            Ok(()) => return Ok(true),
+            Err(error) if is_transient(&error) => return Ok(false),
+            Err(error) => commit_error(error),
+        };
+        match error {
+            CommitError::Conflict(_) => Ok(false),
+            CommitError::Store(_) => Err(error),
         }
     }
 }

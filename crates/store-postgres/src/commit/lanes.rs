@@ -7,11 +7,11 @@
 
 use super::{
     batch::{Together, apply_one, apply_together},
-    payload::Payload,
+    payload::{Payload, Touched},
     queue::{Queue, Waiting},
 };
 use crate::error::{closed, pool_error};
-use cardwire_model::{Commit, Conflict, Realm};
+use cardwire_model::{Commit, Realm};
 use cardwire_store::{CommitError, StoreError};
 use deadpool_postgres::{Client, Pool};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,7 +19,6 @@ use tokio::{
     sync::{Notify, Semaphore, oneshot},
     task::JoinSet,
 };
-use uuid::Uuid;
 
 type Outcome = Result<(), CommitError>;
 
@@ -36,7 +35,7 @@ pub(crate) struct Lanes {
 struct Shared {
     pool: Pool,
     state: Mutex<State>,
-    /// Something to do: a commit came, or a box became free.
+    /// Something to do: a commit came, or a row became free.
     work: Notify,
 }
 
@@ -85,8 +84,8 @@ impl Lanes {
             if payload.is_empty() {
                 return Ok(());
             }
-            if payload.contradicts_itself {
-                return Err(Conflict::Card.into());
+            if let Some(conflict) = payload.contradiction {
+                return Err(conflict.into());
             }
             if state.queue.start(&payload) {
                 Some(payload)
@@ -153,21 +152,21 @@ async fn run(shared: Arc<Shared>) {
     }
 }
 
-/// Releases the boxes of a batch, whatever happens to whoever sends it, and lets a lane look for more.
+/// Releases the rows of a batch, whatever happens to whoever sends it, and lets a lane look for more.
 struct UnderWay<'a> {
     shared: &'a Shared,
     realm: Option<Realm>,
-    boxes: Vec<Uuid>,
+    rows: Vec<Touched>,
 }
 
 impl<'a> UnderWay<'a> {
     fn new<'b>(shared: &'a Shared, payloads: impl IntoIterator<Item = &'b Payload>) -> Self {
-        let (mut realm, mut boxes) = (None, vec![]);
+        let (mut realm, mut rows) = (None, vec![]);
         for payload in payloads {
             realm.get_or_insert_with(|| payload.realm.clone());
-            boxes.extend(&payload.boxes);
+            rows.extend(&payload.rows);
         }
-        Self { shared, realm, boxes }
+        Self { shared, realm, rows }
     }
 }
 
@@ -175,7 +174,7 @@ impl Drop for UnderWay<'_> {
     fn drop(&mut self) {
         let Some(realm) = &self.realm else { return };
         let mut state = self.shared.state();
-        state.queue.release(realm, &self.boxes);
+        state.queue.release(realm, &self.rows);
         if !state.queue.is_empty() {
             self.shared.work.notify_one();
         }

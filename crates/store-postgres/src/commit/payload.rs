@@ -1,17 +1,13 @@
 //! A commit in the shape of its statement: rows grouped by kind, because a kind is written with one statement.
 //!
-//! The server applies kinds in a fixed order, while a commit's writes count in the order they stand in. The two
-//! differ only when one row is written by several kinds; then what comes later becomes a *stage* of its own, applied
-//! after the one before. Cards need no stages: whatever else a commit can do to a card comes after putting it.
-//! Invariant: applying the stages in turn is the same as applying the writes in turn.
+//! Invariant: rows of a kind stay in the order of their writes; see [`Stages`] for the order between kinds.
 
 use super::{
     rest::{self, Rest},
-    row::Append,
+    row::{Append, HeadWrite, InboxUpdate, Output},
+    stages::Stages,
 };
-use cardwire_model::{Card, CardId, Commit, Expect, NewEvent, Realm, Write};
-use serde_json::json;
-use std::collections::{HashMap, HashSet};
+use cardwire_model::{AgentId, Card, Commit, Conflict, Edge, Hash256, InboxItem, NewEvent, Realm, Step};
 use uuid::Uuid;
 
 /// One commit, ready to be sent.
@@ -20,19 +16,55 @@ pub(super) struct Payload {
     pub(super) realm: Realm,
     pub(super) cards: Vec<Card>,
     pub(super) appends: Vec<Append>,
+    pub(super) turns: TurnWrites,
     pub(super) events: Vec<NewEvent>,
     pub(super) rest: Rest,
     pub(super) then: Vec<Rest>,
     /// Boxes it touches, sorted.
     pub(super) boxes: Vec<Uuid>,
-    /// It does nothing to boxes but add to their ends, so it may share them with others that do the same.
-    pub(super) only_appends: bool,
-    /// Heads are locked by another statement than the append, so all of them must be locked there, in one order.
-    pub(super) locks_heads: bool,
-    /// It deletes a card and puts it afterwards: if the card is there, the second cannot be, else the first.
-    pub(super) contradicts_itself: bool,
+    /// Box heads are locked by another statement than the append, so all of them must be locked there, in one order.
+    pub(super) locks_boxes: bool,
+    /// What keeps it from travelling with others, or beside them.
+    pub(super) rows: Vec<Touched>,
+    /// It changes a row and makes it afterwards: if the row is there, the second cannot be, else the first.
+    pub(super) contradiction: Option<Conflict>,
     /// It must travel alone: putting it together with another would change what it means.
     pub(super) alone: bool,
+}
+
+/// What a commit does to turns, by kind.
+#[derive(Debug, Default)]
+pub(super) struct TurnWrites {
+    /// Boxes that must be free for an agent's output.
+    pub(super) outputs: Vec<Output>,
+    pub(super) heads: Vec<HeadWrite>,
+    pub(super) enqueued: Vec<InboxItem>,
+    pub(super) inbox_updates: Vec<InboxUpdate>,
+    pub(super) edges: Vec<Edge>,
+    pub(super) steps: Vec<Step>,
+    pub(super) step_updates: Vec<Step>,
+}
+
+/// A row over which commits meet: a box, or the head of an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Touched {
+    pub(super) row: Uuid,
+    /// Others that do the same may do it in the same transaction: cards are added to the end of a box.
+    pub(super) shares: bool,
+}
+
+impl Touched {
+    pub(super) fn card_box(row: Uuid, shares: bool) -> Self {
+        Self { row, shares }
+    }
+
+    /// An agent's head, by a value that no box has.
+    pub(super) fn head(agent: &AgentId) -> Self {
+        let hash = Hash256::of(format!("agent/{agent}").as_bytes());
+        let mut half = [0; 16];
+        half.copy_from_slice(&hash.as_bytes()[..16]);
+        Self { row: Uuid::from_bytes(half), shares: false }
+    }
 }
 
 impl Payload {
@@ -40,15 +72,16 @@ impl Payload {
         let Commit { realm, expect, writes, events, audit } = commit;
         let mut stages = Stages::default();
         writes.into_iter().for_each(|write| stages.write(write));
-        expect.iter().for_each(|expect| stages.expect(expect));
+        expect.into_iter().for_each(|expect| stages.expect(expect));
         let Stages {
             cards,
-            contradicts_itself,
+            turns,
+            contradiction,
             mut boxes,
             mut first,
             later,
             beyond_appends,
-            locks_heads,
+            locks_boxes,
             mut alone,
             ..
         } = stages;
@@ -57,19 +90,23 @@ impl Payload {
         }
         boxes.sort_unstable();
         boxes.dedup();
+        let mut rows: Vec<_> = turns.heads.iter().map(|write| Touched::head(write.agent_id())).collect();
+        rows.sort_unstable();
+        rows.dedup();
+        rows.extend(boxes.iter().map(|box_id| Touched::card_box(*box_id, !beyond_appends)));
         alone |= !later.is_empty();
-        let then = later.into_iter().map(Stage::into_rest).collect();
         Self {
             realm,
             cards,
             appends: first.appends,
+            turns,
             events,
             rest: first.rest,
-            then,
+            then: later.into_iter().map(super::stages::Stage::into_rest).collect(),
             boxes,
-            only_appends: !beyond_appends,
-            locks_heads,
-            contradicts_itself,
+            locks_boxes,
+            rows,
+            contradiction,
             alone,
         }
     }
@@ -78,6 +115,7 @@ impl Payload {
     pub(super) fn is_empty(&self) -> bool {
         self.cards.is_empty()
             && self.appends.is_empty()
+            && self.turns.is_empty()
             && self.events.is_empty()
             && self.rest.is_empty()
             && self.then.is_empty()
@@ -88,196 +126,39 @@ impl Payload {
         let cards: usize = self.cards.iter().map(|card| card.size()).sum();
         let appends: usize = self.appends.iter().map(|append| append.cards.len() * 20).sum();
         let events: usize = self.events.iter().map(|event| event.data.as_bytes().len()).sum();
-        cards + appends + events + self.rest.size() + self.then.iter().map(Rest::size).sum::<usize>()
+        let rest = self.rest.size() + self.then.iter().map(Rest::size).sum::<usize>();
+        cards + appends + self.turns.size() + events + rest
     }
 }
 
-#[derive(Debug, Default)]
-struct Stage {
-    appends: Vec<Append>,
-    rest: Rest,
-}
-
-impl Stage {
-    /// Adds cards to the end of a box, behind those that this stage adds already.
-    fn append(&mut self, box_id: Uuid, generation: u32, cards: Vec<Uuid>) {
-        match self.appends.iter_mut().find(|append| append.box_id == box_id) {
-            Some(append) => append.cards.extend(cards),
-            None => self.appends.push(Append { box_id, generation, min_len: 0, max_len: u32::MAX, cards }),
-        }
+impl TurnWrites {
+    fn is_empty(&self) -> bool {
+        let Self { outputs, heads, enqueued, inbox_updates, edges, steps, step_updates } = self;
+        outputs.is_empty()
+            && heads.is_empty()
+            && enqueued.is_empty()
+            && inbox_updates.is_empty()
+            && edges.is_empty()
+            && steps.is_empty()
+            && step_updates.is_empty()
     }
 
-    fn into_rest(mut self) -> Rest {
-        for append in &self.appends {
-            self.rest.push("append", &rest::append(append));
-        }
-        self.rest
-    }
-}
-
-/// A row that several kinds of writes touch.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Row {
-    Box(Uuid),
-    Project,
-    Token(Uuid),
-}
-
-/// A kind of write, as far as its place in a stage is concerned.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Append { generation: u32 },
-    Create,
-    Rewrite,
-    Seal,
-    Update,
-    Revoke,
-}
-
-impl Kind {
-    /// Whether a row that was written by `last` can be written by this kind in the same stage: when the server
-    /// applies this kind later, or both are of one kind whose rows are applied in their order. See `cw_rest`.
-    fn follows(self, last: Self) -> bool {
-        self.rank() > last.rank()
-            || match self {
-                Self::Append { .. } | Self::Update => self == last,
-                Self::Create | Self::Rewrite | Self::Seal | Self::Revoke => false,
-            }
-    }
-
-    fn rank(self) -> u8 {
-        match self {
-            Self::Append { .. } => 0,
-            Self::Create => 1,
-            Self::Rewrite | Self::Update | Self::Revoke => 2,
-            Self::Seal => 3,
-        }
-    }
-}
-
-#[derive(Default)]
-struct Stages {
-    cards: Vec<Card>,
-    deleted: HashSet<CardId>,
-    contradicts_itself: bool,
-    boxes: Vec<Uuid>,
-    first: Stage,
-    later: Vec<Stage>,
-    /// By what each row of the last stage was written last.
-    written: HashMap<Row, Kind>,
-    beyond_appends: bool,
-    locks_heads: bool,
-    alone: bool,
-}
-
-impl Stages {
-    /// The stage in which a row is written next.
-    fn stage(&mut self, row: Row, kind: Kind) -> &mut Stage {
-        if self.written.get(&row).is_some_and(|last| !kind.follows(*last)) {
-            self.later.push(Stage::default());
-            self.written.clear();
-        }
-        self.written.insert(row, kind);
-        self.last()
-    }
-
-    fn last(&mut self) -> &mut Stage {
-        self.later.last_mut().unwrap_or(&mut self.first)
-    }
-
-    fn box_stage(&mut self, box_id: Uuid, kind: Kind) -> &mut Stage {
-        self.boxes.push(box_id);
-        self.beyond_appends |= !matches!(kind, Kind::Append { .. });
-        self.stage(Row::Box(box_id), kind)
-    }
-
-    fn write(&mut self, write: Write) {
-        match write {
-            Write::PutCard(card) => {
-                self.contradicts_itself |= self.deleted.contains(&card.id);
-                self.cards.push(*card);
-            }
-            Write::DeleteCard { card_id, at } => {
-                self.deleted.insert(card_id);
-                let row = json!({ "card_id": card_id.uuid().to_string(), "at": at.micros() });
-                self.last().rest.push("delete_card", &row);
-            }
-            Write::AppendCards { box_id, generation, cards } => {
-                let (box_id, generation) = (box_id.uuid(), generation.get());
-                let cards = cards.into_iter().map(|card| card.uuid()).collect();
-                self.box_stage(box_id, Kind::Append { generation }).append(box_id, generation, cards);
-            }
-            Write::CreateBox(new) => {
-                let stage = self.box_stage(new.head.box_id.uuid(), Kind::Create);
-                stage.rest.push("create_box", &rest::new_box(&new));
-            }
-            Write::RewriteBox(new) => {
-                self.locks_heads = true;
-                let stage = self.box_stage(new.head.box_id.uuid(), Kind::Rewrite);
-                stage.rest.push("rewrite_box", &rest::new_box(&new));
-            }
-            Write::SealBox { box_id } => {
-                self.locks_heads = true;
-                let stage = self.box_stage(box_id.uuid(), Kind::Seal);
-                stage.rest.push("seal_box", &rest::lock(box_id.uuid()));
-            }
-            Write::CreateProject(project) => {
-                self.alone = true;
-                self.stage(Row::Project, Kind::Create).rest.push("create_project", &rest::project(&project));
-            }
-            Write::UpdateProject(project) => {
-                self.alone = true;
-                self.stage(Row::Project, Kind::Update).rest.push("update_project", &rest::project(&project));
-            }
-            Write::CreateToken(token) => {
-                let stage = self.stage(Row::Token(token.id.uuid()), Kind::Create);
-                stage.rest.push("create_token", &rest::token(&token));
-            }
-            Write::RevokeToken { token_id, at } => {
-                let row = json!({ "token_id": token_id.uuid().to_string(), "at": at.micros() });
-                self.stage(Row::Token(token_id.uuid()), Kind::Revoke).rest.push("revoke_token", &row);
-            }
-            Write::RememberAnswer(answer) => self.last().rest.push("remember_answer", &rest::answer(&answer)),
-            Write::SealAudit { seq, head } => {
-                self.alone = true;
-                let row = json!({ "seq": seq, "position": head.position, "hash": head.hash.to_string() });
-                self.last().rest.push("seal_audit", &row);
-            }
-        }
-    }
-
-    /// After the writes: an expectation about a box that is appended to first is checked by the append itself.
-    fn expect(&mut self, expect: &Expect) {
-        match expect {
-            Expect::OpenBox { box_id, generation, min_len, max_len } => {
-                let (box_id, generation) = (box_id.uuid(), generation.get());
-                let same = |append: &&mut Append| append.box_id == box_id && append.generation == generation;
-                if let Some(append) = self.first.appends.iter_mut().find(same) {
-                    append.min_len = append.min_len.max(*min_len);
-                    append.max_len = append.max_len.min(*max_len);
-                    return;
-                }
-                self.boxes.push(box_id);
-                self.beyond_appends = true;
-                self.locks_heads = true;
-                let row = json!({
-                    "box_id": box_id.to_string(), "generation": generation, "min_len": min_len, "max_len": max_len,
-                });
-                self.first.rest.push("open_box", &row);
-            }
-            Expect::ProjectAt(revision) => self.first.rest.push("project_at", &json!(revision.get())),
-            Expect::ChainAt(head) => {
-                self.alone = true;
-                self.first.rest.push("chain_at", &rest::chain(head));
-            }
-        }
+    fn size(&self) -> usize {
+        /// Ids, names, times and counters of one row.
+        const ROW: usize = 400;
+        let items: usize = self.enqueued.iter().map(|item| ROW + item.payload.len()).sum();
+        let steps = self.steps.iter().chain(&self.step_updates);
+        let steps: usize = steps.map(|step| ROW + step.metadata.as_bytes().len()).sum();
+        items + steps + ROW * (self.heads.len() + self.inbox_updates.len() + self.edges.len())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cardwire_model::{BoxHead, BoxId, Generation, NewBox, Timestamp};
+    use cardwire_model::{
+        BoxHead, BoxId, CardId, Expect, Generation, Head, NewBox, Nudge, StepId, Timestamp, TurnEpoch, Write,
+    };
 
     const BOX: BoxId = BoxId::from_uuid(Uuid::from_u128(7));
 
@@ -337,12 +218,83 @@ mod tests {
         commit.expect = vec![expect(1, 2, 9), expect(1, 0, 5)];
         let payload = Payload::new(commit.clone());
         assert_eq!((payload.appends[0].min_len, payload.appends[0].max_len), (2, 5));
-        assert!(payload.rest.is_empty() && !payload.locks_heads && payload.only_appends);
+        assert!(payload.rest.is_empty() && !payload.locks_boxes && payload.rows[0].shares);
         commit.expect.push(expect(2, 0, 9));
         let payload = Payload::new(commit.clone());
-        assert!(payload.locks_heads && !payload.only_appends);
+        assert!(payload.locks_boxes && !payload.rows[0].shares);
         commit.expect.clear();
         commit.writes.push(Write::SealBox { box_id: BOX });
-        assert!(!Payload::new(commit).only_appends);
+        assert!(!Payload::new(commit).rows[0].shares);
+    }
+
+    fn head(agent: &str) -> Head {
+        Head {
+            agent_id: agent.parse().unwrap(),
+            epoch: TurnEpoch::ZERO,
+            live: None,
+            last_output_box: None,
+            queued: 0,
+            updated_at: Timestamp::from_micros(0),
+        }
+    }
+
+    fn nudge(agent: &str) -> Write {
+        Write::NudgeHead { guard: head(agent).guard(), nudge: Nudge::default() }
+    }
+
+    #[test]
+    fn writes_to_one_head_need_no_stages_and_are_never_shared() {
+        let mut commit = Commit::new(Realm::System);
+        let (guard, to) = (head("a").guard_move(), Box::new(head("a")));
+        commit.writes = vec![
+            Write::CreateHead(Box::new(head("a"))),
+            nudge("b"),
+            Write::MoveHead { guard, to, queued: 0 },
+            nudge("a"),
+            append(1),
+        ];
+        let payload = Payload::new(commit);
+        assert_eq!((payload.turns.heads.len(), payload.then.len()), (4, 0));
+        let shares: Vec<_> = payload.rows.iter().map(|touched| touched.shares).collect();
+        assert_eq!(shares, [false, false, true], "two heads, one box");
+        assert_eq!(payload.boxes, [BOX.uuid()]);
+    }
+
+    #[test]
+    fn an_output_box_is_touched_by_one_commit_at_a_time() {
+        let mut commit = Commit::new(Realm::System);
+        commit.expect.push(Expect::OutputFree { box_id: BOX, agent_id: "a".parse().unwrap() });
+        let payload = Payload::new(commit);
+        assert!(payload.locks_boxes && !payload.rows[0].shares && !payload.is_empty());
+    }
+
+    #[test]
+    fn a_row_that_is_changed_before_it_is_made_is_a_contradiction() {
+        let step = |id: &str| {
+            Box::new(Step {
+                id: id.parse::<StepId>().unwrap(),
+                agent_id: "a".parse().unwrap(),
+                turn_id: cardwire_model::TurnId::from_uuid(Uuid::nil()),
+                epoch: TurnEpoch::ZERO,
+                phase: String::new(),
+                status: None,
+                call_id: None,
+                request_box: None,
+                output_len: 0,
+                trace_id: String::new(),
+                metadata: cardwire_model::CanonicalJson::empty_object(),
+                created_at: Timestamp::from_micros(0),
+                updated_at: Timestamp::from_micros(0),
+            })
+        };
+        let contradiction = |writes| {
+            let mut commit = Commit::new(Realm::System);
+            commit.writes = writes;
+            Payload::new(commit).contradiction
+        };
+        let update = |id| Write::UpdateStep(step(id));
+        let create = |id| Write::CreateStep(step(id));
+        assert_eq!(contradiction(vec![update("x"), create("x")]), Some(Conflict::Step));
+        assert_eq!(contradiction(vec![create("x"), update("x"), update("y"), create("z")]), None);
     }
 }

@@ -1,12 +1,12 @@
 //! Which waiting commits go next, and which of them together. Pure: no IO, no tasks.
 //!
 //! Commits of one realm share a transaction, hence one flush to disk and one set of statements, when they touch
-//! different boxes or only add to the ends of the same ones. A commit that touches a box which is being written
-//! waits here instead of on the server's row lock, where it would hold a connection.
-//! Invariant: transactions under way touch different boxes, and no commit overtakes an earlier one that shares a box
+//! different boxes and heads of agents, or only add to the ends of the same boxes. A commit that touches a row which
+//! is being written waits here instead of on the server's row lock, where it would hold a connection.
+//! Invariant: transactions under way touch different rows, and no commit overtakes an earlier one that shares a row
 //! with it.
 
-use super::payload::Payload;
+use super::payload::{Payload, Touched};
 use cardwire_model::Realm;
 use std::collections::{HashMap, HashSet, VecDeque};
 use uuid::Uuid;
@@ -37,7 +37,7 @@ pub(super) struct Queue<J> {
 #[derive(Debug, Default)]
 struct Busy {
     batches: usize,
-    boxes: HashSet<Uuid>,
+    rows: HashSet<Uuid>,
 }
 
 impl<J> Default for Queue<J> {
@@ -59,7 +59,7 @@ impl<J: Waiting> Queue<J> {
     pub(super) fn start(&mut self, payload: &Payload) -> bool {
         let goes = self.waiting.is_empty() && self.has_room(payload) && self.is_free(payload);
         if goes {
-            self.occupy(&payload.realm, &payload.boxes);
+            self.occupy(&payload.realm, &payload.rows);
         }
         goes
     }
@@ -94,15 +94,15 @@ impl<J: Waiting> Queue<J> {
             self.waiting.push_front(job);
         }
         if let Some(first) = batch.first() {
-            self.occupy(&first.payload().realm, batch.iter().flat_map(|job| &job.payload().boxes));
+            self.occupy(&first.payload().realm, batch.iter().flat_map(|job| &job.payload().rows));
         }
         batch
     }
 
-    fn occupy<'a>(&mut self, realm: &Realm, boxes: impl IntoIterator<Item = &'a Uuid>) {
+    fn occupy<'a>(&mut self, realm: &Realm, rows: impl IntoIterator<Item = &'a Touched>) {
         let busy = self.busy.entry(realm.clone()).or_default();
         busy.batches += 1;
-        busy.boxes.extend(boxes);
+        busy.rows.extend(rows.into_iter().map(|touched| touched.row));
     }
 
     fn has_room(&self, payload: &Payload) -> bool {
@@ -111,15 +111,15 @@ impl<J: Waiting> Queue<J> {
 
     fn is_free(&self, payload: &Payload) -> bool {
         let Some(busy) = self.busy.get(&payload.realm) else { return true };
-        !payload.boxes.iter().any(|box_id| busy.boxes.contains(box_id))
+        !payload.rows.iter().any(|touched| busy.rows.contains(&touched.row))
     }
 
     /// The commits of a batch are done.
-    pub(super) fn release<'a>(&mut self, realm: &Realm, boxes: impl IntoIterator<Item = &'a Uuid>) {
+    pub(super) fn release<'a>(&mut self, realm: &Realm, rows: impl IntoIterator<Item = &'a Touched>) {
         let Some(busy) = self.busy.get_mut(realm) else { return };
         busy.batches = busy.batches.saturating_sub(1);
-        for box_id in boxes {
-            busy.boxes.remove(box_id);
+        for touched in rows {
+            busy.rows.remove(&touched.row);
         }
         if busy.batches == 0 {
             self.busy.remove(realm);
@@ -133,10 +133,10 @@ struct Picked {
     bytes: usize,
     /// It holds a commit that travels alone.
     closed: bool,
-    /// Boxes of the batch that take no other commit, and those that take appends.
+    /// Rows of the batch that take no other commit, and those that take others like it.
     exclusive: HashSet<Uuid>,
-    appended: HashSet<Uuid>,
-    /// Boxes of commits that have to wait.
+    shared: HashSet<Uuid>,
+    /// Rows of commits that have to wait.
     passed_over: HashSet<(Realm, Uuid)>,
 }
 
@@ -146,23 +146,25 @@ impl Picked {
     }
 
     fn allows(&self, payload: &Payload) -> bool {
-        payload.boxes.iter().all(|box_id| {
-            !self.exclusive.contains(box_id)
-                && (payload.only_appends || !self.appended.contains(box_id))
+        payload.rows.iter().all(|touched| {
+            !self.exclusive.contains(&touched.row)
+                && (touched.shares || !self.shared.contains(&touched.row))
                 && (self.passed_over.is_empty()
-                    || !self.passed_over.contains(&(payload.realm.clone(), *box_id)))
+                    || !self.passed_over.contains(&(payload.realm.clone(), touched.row)))
         })
     }
 
     fn add(&mut self, payload: &Payload) {
         self.bytes += payload.size();
         self.closed |= payload.alone;
-        let boxes = if payload.only_appends { &mut self.appended } else { &mut self.exclusive };
-        boxes.extend(&payload.boxes);
+        for touched in &payload.rows {
+            let rows = if touched.shares { &mut self.shared } else { &mut self.exclusive };
+            rows.insert(touched.row);
+        }
     }
 
     fn pass_over(&mut self, payload: &Payload) {
-        self.passed_over.extend(payload.boxes.iter().map(|box_id| (payload.realm.clone(), *box_id)));
+        self.passed_over.extend(payload.rows.iter().map(|touched| (payload.realm.clone(), touched.row)));
     }
 }
 
@@ -203,7 +205,7 @@ mod tests {
     }
 
     fn release(queue: &mut Queue<Job>, batch: &[Job]) {
-        queue.release(&batch[0].0.realm, batch.iter().flat_map(|job| &job.0.boxes));
+        queue.release(&batch[0].0.realm, batch.iter().flat_map(|job| &job.0.rows));
     }
 
     #[test]
@@ -244,6 +246,37 @@ mod tests {
         assert!(queue.take().is_empty());
         release(&mut queue, &first);
         assert_eq!(queue.take().len(), 1);
+    }
+
+    /// Appends to the box, and nudges the head.
+    fn nudging(agent: &str, box_id: u128) -> Job {
+        let mut job = appending(&[]);
+        let guard = cardwire_model::HeadGuard {
+            agent_id: agent.parse().unwrap(),
+            epoch: cardwire_model::TurnEpoch::ZERO,
+            status: cardwire_model::Status::Idle,
+            marks: None,
+            queued: (0, 9),
+        };
+        let mut commit = Commit::new(job.0.realm.clone());
+        commit.writes.push(Write::NudgeHead { guard, nudge: cardwire_model::Nudge::default() });
+        commit.writes.push(Write::AppendCards {
+            box_id: BoxId::from_uuid(Uuid::from_u128(box_id)),
+            generation: cardwire_model::Generation::FIRST,
+            cards: vec![],
+        });
+        job.0 = Payload::new(commit);
+        job
+    }
+
+    #[test]
+    fn commits_on_one_head_go_one_after_the_other_whatever_else_they_share() {
+        let mut queue = queue([nudging("a", 1), nudging("a", 2), nudging("b", 1), nudging("c", 2)]);
+        let first = queue.take();
+        assert_eq!(boxes(&first), [1, 1], "the box is shared; the third may not overtake on box 2");
+        assert!(queue.take().is_empty());
+        release(&mut queue, &first);
+        assert_eq!(boxes(&queue.take()), [2, 2]);
     }
 
     #[test]

@@ -3,7 +3,10 @@
 //! Invariant: the keys are those that `cw_expect` and `cw_rest` look for, and every value is a list of rows, so that
 //! commits are put together by putting lists together.
 
-use cardwire_model::{Answer, ChainHead, Entry, Item, NewAudit, NewBox, Project, Scope, Token};
+use cardwire_model::{
+    Agent, Answer, ChainHead, Entry, IdentityEdge, Item, NewAudit, NewBox, Profile, Project, Revision, Scope,
+    Token, ToolCall,
+};
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, fmt::Write as _};
 use uuid::Uuid;
@@ -67,8 +70,7 @@ fn separate(text: &mut String) {
     }
 }
 
-/// A box to lock, without an expectation.
-pub(super) fn lock(box_id: Uuid) -> Value {
+pub(super) fn sealed_box(box_id: Uuid) -> Value {
     json!({ "box_id": box_id.to_string() })
 }
 
@@ -158,5 +160,66 @@ pub(super) fn audit(audit: &NewAudit) -> Value {
         "verdict": audit.verdict.as_str(),
         "detail": audit.detail.as_str(),
         "at": audit.at.micros(),
+    })
+}
+
+pub(super) fn call(call: &ToolCall) -> Value {
+    let answer = call.answer.as_ref();
+    json!({
+        "agent_turn_id": call.turn_id.uuid().to_string(),
+        "tool_call_id": call.tool_call_id,
+        "agent_id": call.agent_id.as_str(),
+        "created_at": call.created_at.micros(),
+        "call_card_id": call.call_card.map(|card| card.uuid().to_string()),
+        "waiting": call.waiting,
+        "answer_status": answer.map(|answer| answer.status.as_str()),
+        "terminate": answer.map(|answer| answer.terminate),
+        "answer_card_id": answer.map(|answer| answer.card.uuid().to_string()),
+        "answered_at": answer.map(|answer| answer.at.micros()),
+    })
+}
+
+pub(super) fn profile(was: Option<Revision>, profile: &Profile) -> Value {
+    json!({
+        "was": was.map(Revision::get),
+        "profile_name": profile.name.as_str(),
+        "worker_target": profile.worker_target.as_str(),
+        "profile_box_id": profile.profile_box.uuid().to_string(),
+        "card_id": profile.card_id.uuid().to_string(),
+        "tags": profile.tags,
+        "revision": profile.revision.get(),
+        "created_at": profile.created_at.micros(),
+        "updated_at": profile.updated_at.micros(),
+        "deleted_at": profile.deleted_at.map(|at| at.micros()),
+    })
+}
+
+pub(super) fn agent(was: Option<Revision>, agent: &Agent) -> Value {
+    json!({
+        "was": was.map(Revision::get),
+        "agent_id": agent.id.as_str(),
+        "profile_name": agent.profile_name.as_str(),
+        "profile_box_id": agent.profile_box.uuid().to_string(),
+        "worker_target": agent.worker_target.as_str(),
+        "display_name": agent.display_name,
+        "tags": agent.tags,
+        "owner_agent_id": agent.owner.as_ref().map(|owner| owner.as_str()),
+        "metadata": agent.metadata.as_str(),
+        "revision": agent.revision.get(),
+        "created_at": agent.created_at.micros(),
+        "updated_at": agent.updated_at.micros(),
+    })
+}
+
+pub(super) fn identity_edge(edge: &IdentityEdge) -> Value {
+    json!({
+        "edge_id": edge.id.uuid().to_string(),
+        "action": edge.action.as_str(),
+        "source_agent_id": edge.source_agent.as_ref().map(|agent| agent.as_str()),
+        "target_agent_id": edge.target_agent.as_str(),
+        "channel_id": edge.channel.as_str(),
+        "trace_id": edge.trace_id,
+        "metadata": edge.metadata.as_str(),
+        "created_at": edge.created_at.micros(),
     })
 }

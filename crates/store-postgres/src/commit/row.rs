@@ -1,7 +1,13 @@
-//! Cards, appends and events as rows in the server's binary form: what the hot path sends instead of JSON.
+//! Rows in the server's binary form: what the hot path sends instead of JSON.
 //!
 //! Invariant: the fields are those of the table or type of that name, in its order. The server refuses a row with
 //! another number of fields or other types.
+
+mod graph;
+mod turn;
+
+pub(super) use graph::{EdgeRow, StepRow};
+pub(super) use turn::{HeadRow, HeadWrite, InboxRow, InboxUpdate, InboxUpdateRow, Output};
 
 use bytes::{BufMut, BytesMut};
 use cardwire_model::{Card, NewEvent, Timestamp};
@@ -10,6 +16,38 @@ use tokio_postgres::types::{IsNull, Kind, ToSql, Type, to_sql_checked};
 use uuid::Uuid;
 
 type Encoded<T> = Result<T, Box<dyn Error + Sync + Send>>;
+
+/// A value of a composite type.
+trait Composite {
+    /// The table or type.
+    const TYPE: &'static str;
+
+    /// Puts every field, in order.
+    fn put(&self, row: &mut Fields<'_>) -> Encoded<()>;
+}
+
+/// The driver's side of [`Composite`].
+macro_rules! composite_to_sql {
+    ($($row:ty),*) => {
+        $(impl tokio_postgres::types::ToSql for $row {
+            fn to_sql(
+                &self,
+                _: &tokio_postgres::types::Type,
+                out: &mut bytes::BytesMut,
+            ) -> crate::commit::row::Encoded<tokio_postgres::types::IsNull> {
+                crate::commit::row::Fields::write(out, self)?;
+                Ok(tokio_postgres::types::IsNull::No)
+            }
+
+            fn accepts(ty: &tokio_postgres::types::Type) -> bool {
+                crate::commit::row::is_composite(ty, <Self as crate::commit::row::Composite>::TYPE)
+            }
+
+            tokio_postgres::types::to_sql_checked!();
+        })*
+    };
+}
+use composite_to_sql;
 
 /// A row of `cards`.
 #[derive(Debug)]
@@ -39,10 +77,13 @@ pub(super) struct Append {
 #[derive(Debug)]
 pub(super) struct JsonText(pub(super) String);
 
-impl ToSql for CardRow<'_> {
-    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Encoded<IsNull> {
+composite_to_sql!(CardRow<'_>, EventRow<'_>, Append);
+
+impl Composite for CardRow<'_> {
+    const TYPE: &'static str = "cards";
+
+    fn put(&self, row: &mut Fields<'_>) -> Encoded<()> {
         let card = self.card;
-        let mut row = Fields::new(out, 18);
         row.put(&Type::TEXT, &self.project)?;
         row.put(&Type::UUID, &card.id.uuid())?;
         row.put(&Type::TEXT, &card.kind.as_str())?;
@@ -60,21 +101,15 @@ impl ToSql for CardRow<'_> {
         row.put(&Type::INT8, &card.ttl_seconds.map(i64::from))?;
         row.put(&Type::INT8, &card.expires_at.map(Timestamp::micros))?;
         row.put(&Type::INT8, &card.deleted_at.map(Timestamp::micros))?;
-        row.put(&Type::INT8, &card.created_at.micros())?;
-        Ok(IsNull::No)
+        row.put(&Type::INT8, &card.created_at.micros())
     }
-
-    fn accepts(ty: &Type) -> bool {
-        is_composite(ty, "cards")
-    }
-
-    to_sql_checked!();
 }
 
-impl ToSql for EventRow<'_> {
-    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Encoded<IsNull> {
+impl Composite for EventRow<'_> {
+    const TYPE: &'static str = "events";
+
+    fn put(&self, row: &mut Fields<'_>) -> Encoded<()> {
         let event = self.event;
-        let mut row = Fields::new(out, 10);
         row.put(&Type::TEXT, &self.project)?;
         row.put(&Type::INT8, &None::<i64>)?;
         row.put(&Type::INT8, &None::<i64>)?;
@@ -85,14 +120,10 @@ impl ToSql for EventRow<'_> {
         row.put(&Type::TEXT, &event.agent_id.as_ref().map(|agent| agent.as_str()))?;
         row.put(&Type::TEXT, &event.data.as_str())?;
         row.put(&Type::INT8, &event.at.micros())?;
-        Ok(IsNull::No)
+        row.put(&Type::UUID, &event.turn_id.map(|turn| turn.uuid()))?;
+        row.put(&Type::UUID, &event.batch_id.map(|batch| batch.uuid()))?;
+        row.put(&Type::TEXT, &event.trace_id)
     }
-
-    fn accepts(ty: &Type) -> bool {
-        is_composite(ty, "events")
-    }
-
-    to_sql_checked!();
 }
 
 impl Append {
@@ -110,22 +141,16 @@ impl Append {
     }
 }
 
-impl ToSql for Append {
-    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Encoded<IsNull> {
-        let mut row = Fields::new(out, 5);
+impl Composite for Append {
+    const TYPE: &'static str = "cw_append";
+
+    fn put(&self, row: &mut Fields<'_>) -> Encoded<()> {
         row.put(&Type::UUID, &self.box_id)?;
         row.put(&Type::INT8, &i64::from(self.generation))?;
         row.put(&Type::INT8, &i64::from(self.min_len))?;
         row.put(&Type::INT8, &i64::from(self.max_len))?;
-        row.put(&Type::UUID_ARRAY, &self.cards)?;
-        Ok(IsNull::No)
+        row.put(&Type::UUID_ARRAY, &self.cards)
     }
-
-    fn accepts(ty: &Type) -> bool {
-        is_composite(ty, "cw_append")
-    }
-
-    to_sql_checked!();
 }
 
 impl ToSql for JsonText {
@@ -148,23 +173,36 @@ fn is_composite(ty: &Type, name: &str) -> bool {
 }
 
 /// Writes the fields of a composite value: how many, then the type, length and bytes of each.
-struct Fields<'a>(&'a mut BytesMut);
+struct Fields<'a> {
+    out: &'a mut BytesMut,
+    count: i32,
+}
 
 impl<'a> Fields<'a> {
-    fn new(out: &'a mut BytesMut, count: i32) -> Self {
-        out.put_i32(count);
-        Self(out)
+    fn write(out: &'a mut BytesMut, value: &impl Composite) -> Encoded<()> {
+        let at = out.len();
+        out.put_i32(0);
+        let mut fields = Self { out, count: 0 };
+        value.put(&mut fields)?;
+        let Self { out, count } = fields;
+        out[at..at + 4].copy_from_slice(&count.to_be_bytes());
+        Ok(())
+    }
+
+    fn put_null(&mut self, ty: &Type) {
+        self.count += 1;
+        self.out.put_u32(ty.oid());
+        self.out.put_i32(-1);
     }
 
     fn put(&mut self, ty: &Type, value: &impl ToSql) -> Encoded<()> {
-        self.0.put_u32(ty.oid());
-        let at = self.0.len();
-        self.0.put_i32(-1);
-        match value.to_sql(ty, self.0)? {
+        self.put_null(ty);
+        let at = self.out.len() - 4;
+        match value.to_sql(ty, self.out)? {
             IsNull::Yes => Ok(()),
             IsNull::No => {
-                let length = i32::try_from(self.0.len() - at - 4)?;
-                self.0[at..at + 4].copy_from_slice(&length.to_be_bytes());
+                let length = i32::try_from(self.out.len() - at - 4)?;
+                self.out[at..at + 4].copy_from_slice(&length.to_be_bytes());
                 Ok(())
             }
         }

@@ -1,10 +1,12 @@
 //! Cards, box heads and entries.
 
-use super::{Read, damaged, get, hash, json, number, optional_hash, optional_time, time};
+use super::{
+    Columns, Read, Record, damaged, get, hash, json, number, optional, optional_hash, optional_time, time,
+};
 use crate::number::from_stored;
 use cardwire_model::{
-    BoxHead, BoxId, CanonicalJson, Card, CardId, CardKind, Entry, EntrySource, Generation, Item, Origin,
-    Role, Segment,
+    BoxHead, BoxId, CanonicalJson, Card, CardFact, CardId, CardKind, Entry, EntrySource, Generation, Item,
+    Origin, Role, Segment,
 };
 use tokio_postgres::Row;
 use uuid::Uuid;
@@ -55,20 +57,31 @@ impl CardReader {
     }
 }
 
-fn optional<T: TryFrom<i64>>(row: &Row, column: usize, what: &str) -> Read<Option<T>> {
-    get::<Option<i64>>(row, column)?.map(|value| from_stored(value, what)).transpose()
+/// A value of type `cw_card_fact`.
+pub(crate) fn card_fact(row: &Record<'_>) -> Read<(CardId, CardFact)> {
+    let fact = CardFact {
+        fact_hash: hash(row, 1)?,
+        kind: CardKind::from_stored(get(row, 2)?),
+        tool_call_id: get(row, 3)?,
+        author_id: get(row, 4)?,
+        deleted_at: optional_time(row, 5)?,
+        expires_at: optional_time(row, 6)?,
+    };
+    Ok((CardId::from_uuid(get::<Uuid>(row, 0)?), fact))
 }
 
-pub(crate) fn box_head(row: &Row) -> Read<BoxHead> {
+/// The columns of a box head, the first of which is `first`.
+pub(crate) fn box_head(row: &impl Columns, first: usize) -> Read<BoxHead> {
+    let at = |offset: usize| first + offset;
     Ok(BoxHead {
-        box_id: BoxId::from_uuid(get::<Uuid>(row, 0)?),
-        generation: Generation::new(number(row, 1, "a generation")?),
-        len: number(row, 2, "a length")?,
-        entries: number(row, 3, "a count of entries")?,
-        depth: from_stored(get::<i32>(row, 4)?.into(), "a depth")?,
-        sealed: get(row, 5)?,
-        handover_hash: optional_hash(row, 6)?,
-        created_at: time(row, 7)?,
+        box_id: BoxId::from_uuid(get::<Uuid>(row, at(0))?),
+        generation: Generation::new(number(row, at(1), "a generation")?),
+        len: number(row, at(2), "a length")?,
+        entries: number(row, at(3), "a count of entries")?,
+        depth: from_stored(get::<i32>(row, at(4))?.into(), "a depth")?,
+        sealed: get(row, at(5))?,
+        handover_hash: optional_hash(row, at(6))?,
+        created_at: time(row, at(7))?,
     })
 }
 

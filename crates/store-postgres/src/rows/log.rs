@@ -1,14 +1,14 @@
 //! Events and audit rows.
 
-use super::{Read, damaged, get, hash, json, number, optional_hash, time};
+use super::{Read, damaged, get, hash, json, number, optional_hash, optional_name, time};
 use cardwire_model::{
-    AuditAction, AuditRow, AuditVerdict, ChainHead, Event, EventId, EventKind, NewAudit, NewEvent,
+    AuditAction, AuditRow, AuditVerdict, BatchId, ChainHead, Event, EventId, EventKind, NewAudit, NewEvent,
+    TurnId,
 };
 use tokio_postgres::Row;
 use uuid::Uuid;
 
 pub(crate) fn event(row: &Row) -> Read<Event> {
-    let agent = get::<Option<&str>>(row, 5)?.map(str::parse).transpose();
     Ok(Event {
         position: number(row, 0, "a position")?,
         event: NewEvent {
@@ -16,7 +16,10 @@ pub(crate) fn event(row: &Row) -> Read<Event> {
             kind: EventKind::from_name(get(row, 2)?).ok_or_else(|| damaged("an event's kind"))?,
             target: get(row, 3)?,
             channel: get(row, 4)?,
-            agent_id: agent.map_err(|_| damaged("an agent's name"))?,
+            agent_id: optional_name(row, 5, "an agent's name")?,
+            turn_id: get::<Option<Uuid>>(row, 8)?.map(TurnId::from_uuid),
+            batch_id: get::<Option<Uuid>>(row, 9)?.map(BatchId::from_uuid),
+            trace_id: get(row, 10)?,
             data: json(row, 6)?,
             at: time(row, 7)?,
         },

@@ -1,7 +1,14 @@
-//! The embedded backend under the suite of every backend, against the reference store, and over a restart.
+//! The embedded backend under the suite of every backend, against the reference store, over a restart, and where it
+//! is alone: claims on the writer thread, plans, and what the tools of the database can do to it.
 
+// A failed expectation is what a test is for, also in the functions that tests share.
+#![allow(clippy::unwrap_used)]
+
+mod claims;
 mod conformance;
+mod damage;
 mod differential;
+mod plans;
 mod restart;
 
 use cardwire_store_sqlite::SqliteStore;
@@ -15,4 +22,9 @@ fn fresh() -> (SqliteStore, TempDir) {
 
 fn open(directory: &TempDir) -> SqliteStore {
     SqliteStore::open(&directory.path().join("cardwire.db")).expect("a database that opens")
+}
+
+/// A connection beside the store's own, as the tools of the database have.
+fn connect(directory: &TempDir) -> rusqlite::Connection {
+    rusqlite::Connection::open(directory.path().join("cardwire.db")).expect("a second connection")
 }

@@ -1,12 +1,14 @@
 //! The audit log and its hash chain (SEC-05).
 
 use super::case::{Case, commit};
-use crate::fixtures::{audit, json};
+use crate::{
+    chain::{follow, seal},
+    fixtures::{audit, json},
+};
 use cardwire_model::{
     AuditAction, AuditRow, AuditVerdict, ChainHead, Commit, Conflict, Expect, NewAudit, Realm, Timestamp,
     Write,
 };
-use cardwire_protocol::audit::{follow, seal};
 use cardwire_store::{CommitError, Store, Unsealed};
 use std::sync::Arc;
 

@@ -3,14 +3,14 @@
 use crate::{
     differential::settle,
     dump::{Dump, dump},
-    fixtures::{BoxBuilder, ProjectBuilder, SeededIds, project_id, text_card},
+    fixtures::{BoxBuilder, ProjectBuilder, SeededIds, project_id, text_card, turn_item},
 };
 use cardwire_model::{
-    BoxHead, BoxId, Card, CardId, Commit, Conflict, Entry, Expect, Generation, Item, Keys, ProjectId, Realm,
-    Write,
+    AgentId, BoxHead, BoxId, Card, CardId, Commit, Conflict, Entry, Expect, Generation, Head, InboxItem,
+    InboxStatus, Item, Keys, ProjectId, Realm, Snapshot, Write,
 };
-use cardwire_store::{CommitError, Store};
-use std::sync::Arc;
+use cardwire_store::{CommitError, RowFilter, Store, StoreError};
+use std::{fmt::Debug, sync::Arc};
 
 /// A store under test with the project `p1`.
 pub(super) struct Case {
@@ -107,6 +107,43 @@ impl Case {
         self.store.project(&self.project).await.unwrap().expect("the project is there").deletions
     }
 
+    /// Puts rows into an inbox, one commit each, and answers them with their places in the queue.
+    pub(super) async fn enqueue<const N: usize>(&self, items: [InboxItem; N]) -> [InboxItem; N] {
+        self.enqueue_in(&self.project, items).await
+    }
+
+    /// The same in another project.
+    pub(super) async fn enqueue_in<const N: usize>(
+        &self,
+        project: &ProjectId,
+        mut items: [InboxItem; N],
+    ) -> [InboxItem; N] {
+        for item in &mut items {
+            self.apply(commit(project, [enqueue(item)])).await;
+            let newest = self.store.inbox(project, &RowFilter::default(), None, 1).await.unwrap();
+            *item = newest.into_iter().next().expect("the row is there");
+        }
+        items
+    }
+
+    /// An empty box, and a pending turn of an agent that writes it.
+    pub(super) async fn turn(&mut self, agent: &str) -> InboxItem {
+        let output_box = self.create_box(&[]).await;
+        let item = turn_item(&mut self.ids, agent, output_box);
+        let [item] = self.enqueue([item]).await;
+        item
+    }
+
+    /// The head of an agent, which must be there.
+    pub(super) async fn agent_head(&self, agent: &AgentId) -> Head {
+        self.store.head(&self.project, agent).await.unwrap().expect("the head is there")
+    }
+
+    /// What a decision would see of the case's project.
+    pub(super) async fn load(&self, keys: Keys) -> Snapshot {
+        self.store.load(&self.realm, &keys).await.unwrap()
+    }
+
     /// The remembered answer of the project's realm.
     pub(super) async fn answer(
         &self,
@@ -115,6 +152,49 @@ impl Case {
     ) -> Option<cardwire_model::Answer> {
         let keys = Keys { answer: Some(key.clone()), ..Keys::default() };
         self.store.load(realm, &keys).await.unwrap().answer
+    }
+}
+
+/// The row as it is, to be put into an inbox.
+pub(super) fn enqueue(item: &InboxItem) -> Write {
+    Write::Enqueue(Box::new(item.clone()))
+}
+
+pub(super) fn create_head(head: &Head) -> Write {
+    Write::CreateHead(Box::new(head.clone()))
+}
+
+pub(super) fn update_inbox(from: InboxStatus, item: &InboxItem) -> Write {
+    Write::UpdateInbox { from, item: Box::new(item.clone()) }
+}
+
+/// What a reader asks for, and which rows that means.
+pub(super) type Check<T> = (RowFilter, Box<dyn Fn(&T) -> bool>);
+
+/// Follows a list page by page, for several sizes of pages, and checks that it gives exactly what is expected.
+pub(super) async fn assert_pages<T, K>(
+    what: &str,
+    expected: &[T],
+    key: impl Fn(&T) -> K,
+    read: impl AsyncFn(Option<K>, usize) -> Result<Vec<T>, StoreError>,
+) where
+    T: PartialEq + Debug,
+{
+    for limit in [1, 2, expected.len().max(1), expected.len() + 7] {
+        let mut seen = vec![];
+        loop {
+            let page = read(seen.last().map(&key), limit).await.unwrap();
+            assert!(page.len() <= limit, "{what}: a page of {} rows instead of {limit}", page.len());
+            if page.is_empty() {
+                break;
+            }
+            seen.extend(page);
+            assert!(
+                seen.len() <= expected.len(),
+                "{what}: more than expected in pages of {limit}: {seen:#?}"
+            );
+        }
+        assert_eq!(seen, expected, "{what} in pages of {limit}");
     }
 }
 

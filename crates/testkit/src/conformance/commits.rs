@@ -1,10 +1,14 @@
 //! Commits as a whole: all or nothing, expectations first, writes in order; and the load that precedes them.
 
-use super::case::{Case, append, open, put};
-use crate::fixtures::{BoxBuilder, ProjectBuilder, TokenBuilder, answer, at, audit, event, text_card};
+use super::case::{Case, append, create_head, enqueue, open, put, update_inbox};
+use crate::fixtures::{
+    BoxBuilder, ProjectBuilder, TokenBuilder, agent_id, agent_row, answer, at, audit, edge, event,
+    identity_edge, idle_head, live_head, profile, step, text_card, tool_call, turn_item,
+};
 use cardwire_model::{
-    BoxId, Card, CardFact, CardId, ChainHead, Commit, Conflict, Expect, Generation, Keys, Project,
-    ProjectSettings, Realm, Revision, Snapshot, Write,
+    BoxId, Card, CardFact, CardId, ChainHead, Commit, Conflict, EdgePhase, Expect, Generation, InboxItem,
+    InboxStatus, Keys, LiveState, Nudge, Primitive, Project, ProjectSettings, Realm, Revision, Snapshot,
+    Step, ToolCall, Write,
 };
 use cardwire_store::Store;
 use std::sync::Arc;
@@ -21,9 +25,34 @@ fn everything(case: &mut Case, box_id: BoxId, card: CardId) -> Commit {
         Write::CreateToken(TokenBuilder::new(token, case.project.clone()).build()),
         Write::RememberAnswer(answer("tok_a", "k1", "never seen", at(1))),
     ]);
+    commit.writes.extend(everything_of_a_turn(case, new_box));
     commit.events.push(event(case.ids.event(), "never seen", None));
     commit.audit.push(audit("never seen"));
     commit
+}
+
+/// The same for the rows around turns, each new and then changed.
+fn everything_of_a_turn(case: &mut Case, output_box: BoxId) -> Vec<Write> {
+    let item = turn_item(&mut case.ids, "agent", output_box);
+    let (first, call) = (step("step_1", &item), tool_call(&item, "call_1"));
+    let (idle, live) = (idle_head(agent_id("agent")), LiveState::Dispatched);
+    let leased = live_head(&mut case.ids, agent_id("agent"), live);
+    let edge = edge(&mut case.ids, Primitive::Enqueue, EdgePhase::Request, "corr");
+    vec![
+        create_head(&idle),
+        Write::MoveHead { guard: idle.guard(), to: Box::new(leased.clone()), queued: 0 },
+        Write::NudgeHead { guard: leased.guard(), nudge: Nudge { queued: 1, ..Nudge::default() } },
+        enqueue(&item),
+        update_inbox(item.status, &InboxItem { retry_count: 1, ..item.clone() }),
+        Write::AddEdge(Box::new(edge)),
+        Write::CreateStep(Box::new(first.clone())),
+        Write::UpdateStep(Box::new(Step { output_len: 3, ..first })),
+        Write::OpenCall(Box::new(call.clone())),
+        Write::UpdateCall(Box::new(ToolCall { waiting: true, ..call })),
+        Write::PutProfile { was: None, profile: Box::new(profile(&mut case.ids, "p")) },
+        Write::PutAgent { was: None, agent: Box::new(agent_row(&mut case.ids, "agent")) },
+        Write::AddIdentityEdge(Box::new(identity_edge(&mut case.ids, "agent"))),
+    ]
 }
 
 /// NF-01, DESIGN "one idea": a commit is applied whole or not at all.
@@ -32,6 +61,8 @@ pub async fn a_late_conflict_leaves_nothing_behind(store: Arc<dyn Store>) {
     let cards = case.put(&["a", "b"]).await;
     let box_id = case.create_box(&cards[..1]).await;
     let absent = case.ids.card_box();
+    let unknown = turn_item(&mut case.ids, "agent", absent);
+    let taken = edge(&mut case.ids, Primitive::Enqueue, EdgePhase::Request, "corr");
     let late = [
         (put(text_card(cards[0], "other")), Conflict::Card),
         (append(box_id, Generation::FIRST, &cards[..1]), Conflict::Entry),
@@ -40,6 +71,12 @@ pub async fn a_late_conflict_leaves_nothing_behind(store: Arc<dyn Store>) {
         (Write::RevokeToken { token_id: case.ids.token(), at: at(1) }, Conflict::Token),
         (Write::RememberAnswer(answer("tok_a", "k1", "second", at(1))), Conflict::Answer),
         (Write::SealAudit { seq: 77, head: ChainHead::START }, Conflict::Chain),
+        (create_head(&idle_head(agent_id("agent"))), Conflict::Head),
+        (update_inbox(InboxStatus::Pending, &unknown), Conflict::Inbox),
+        (Write::AddEdge(Box::new(taken)), Conflict::Edge),
+        (Write::UpdateStep(Box::new(step("step_2", &unknown))), Conflict::Step),
+        (Write::UpdateCall(Box::new(tool_call(&unknown, "call_2"))), Conflict::Call),
+        (Write::PutAgent { was: None, agent: Box::new(agent_row(&mut case.ids, "agent")) }, Conflict::Roster),
     ];
     for (write, conflict) in late {
         let mut commit = everything(&mut case, box_id, cards[1]);
@@ -65,6 +102,7 @@ pub async fn an_expectation_that_fails_leaves_nothing_behind(store: Arc<dyn Stor
         (open(box_id, 5, 9), Conflict::Box),
         (Expect::ProjectAt(Revision::new(2)), Conflict::Project),
         (Expect::ChainAt(ChainHead { position: 1, ..ChainHead::START }), Conflict::Chain),
+        (Expect::OutputFree { box_id: case.ids.card_box(), agent_id: agent_id("a") }, Conflict::Box),
     ];
     for (expect, conflict) in failing {
         let mut commit = everything(&mut case, box_id, cards[1]);
@@ -179,10 +217,17 @@ pub async fn load_gives_exactly_what_the_keys_name(store: Arc<dyn Store>) {
         members: Some((box_id, cards.clone())),
         token: Some(token.id),
         answer: Some(remembered.key.clone()),
+        ..Keys::default()
     };
     let fact = |card: Card| {
-        let facts =
-            CardFact { fact_hash: card.fact_hash, deleted_at: card.deleted_at, expires_at: card.expires_at };
+        let facts = CardFact {
+            fact_hash: card.fact_hash,
+            kind: card.kind,
+            tool_call_id: card.tool_call_id,
+            author_id: card.author_id,
+            deleted_at: card.deleted_at,
+            expires_at: card.expires_at,
+        };
         (card.id, facts)
     };
     let expected = Snapshot {
@@ -197,6 +242,7 @@ pub async fn load_gives_exactly_what_the_keys_name(store: Arc<dyn Store>) {
         members: [cards[1]].into(),
         token: Some(token),
         answer: Some(remembered),
+        ..Snapshot::default()
     };
     assert_eq!(load(asked).await, expected);
 

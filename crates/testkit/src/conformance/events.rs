@@ -49,6 +49,9 @@ pub async fn events_come_back_with_every_field(store: Arc<dyn Store>) {
             kind: *kind,
             channel: "私有 channel".to_owned(),
             agent_id: Some(agent_id("agent_x-1")),
+            turn_id: Some(case.ids.turn()),
+            batch_id: Some(case.ids.batch()),
+            trace_id: Some("踪迹 ' 😀".to_owned()),
             data: json(r#"{"n":9223372036854775807,"list":[null,"😀"]}"#),
             at: Timestamp::from_micros(1_767_268_800_123_457),
             ..event(case.ids.event(), "目标", None)
@@ -75,7 +78,7 @@ pub async fn events_are_read_after_a_position_up_to_a_limit_and_by_agent(store: 
     let all = log(&case, &case.project).await;
     assert_eq!(all.len(), 12);
     for agent in [None, Some(agent_id("a")), Some(agent_id("b")), Some(agent_id("nobody"))] {
-        let filter = EventFilter { agent_id: agent.clone() };
+        let filter = EventFilter { agent_id: agent.clone(), ..EventFilter::default() };
         for (after, limit) in [(0, 100), (0, 3), (4, 2), (11, 9), (12, 9), (99, 9), (u64::MAX, 9)] {
             let wanted = |found: &&Event| agent.is_none() || found.event.agent_id == agent;
             let expected: Vec<_> = all
@@ -89,6 +92,49 @@ pub async fn events_are_read_after_a_position_up_to_a_limit_and_by_agent(store: 
             assert_eq!(found, expected, "after {after}, limit {limit}, agent {agent:?}");
         }
     }
+}
+
+/// API-13: readers follow one turn, batch or trace, or what several of these have in common.
+pub async fn events_are_filtered_by_turn_batch_and_trace(store: Arc<dyn Store>) {
+    let mut case = Case::new(store).await;
+    let (turns, batches) = ([case.ids.turn(), case.ids.turn()], [case.ids.batch(), case.ids.batch()]);
+    let traces = ["trace-1", "Trace-1"];
+    let mut commit = case.commit([]);
+    for number in 0..24_usize {
+        commit.events.push(NewEvent {
+            agent_id: (number % 2 == 0).then(|| agent_id("a")),
+            turn_id: (number % 3 != 0).then(|| turns[number % 2]),
+            batch_id: (number % 4 != 0).then(|| batches[number / 2 % 2]),
+            trace_id: (number % 5 != 0).then(|| traces[number % 3 % 2].to_owned()),
+            ..event(case.ids.event(), "x", None)
+        });
+    }
+    case.apply(commit).await;
+    let all = log(&case, &case.project).await;
+    for wanted in 0..16_usize {
+        let filter = EventFilter {
+            agent_id: (wanted & 1 > 0).then(|| agent_id("a")),
+            turn_id: (wanted & 2 > 0).then_some(turns[0]),
+            batch_id: (wanted & 4 > 0).then_some(batches[1]),
+            trace_id: (wanted & 8 > 0).then(|| traces[0].to_owned()),
+        };
+        let fits = |found: &&Event| {
+            let event = &found.event;
+            (wanted & 1 == 0 || event.agent_id == Some(agent_id("a")))
+                && (wanted & 2 == 0 || event.turn_id == Some(turns[0]))
+                && (wanted & 4 == 0 || event.batch_id == Some(batches[1]))
+                && (wanted & 8 == 0 || event.trace_id.as_deref() == Some(traces[0]))
+        };
+        let expected: Vec<_> = all.iter().filter(fits).cloned().collect();
+        assert!(!expected.is_empty());
+        let found = case.store.events(&case.project, 0, &filter, 100).await.unwrap();
+        assert_eq!(found, expected, "{filter:?}");
+        let after = expected[0].position;
+        let found = case.store.events(&case.project, after, &filter, 1).await.unwrap();
+        assert_eq!(found, expected[1..expected.len().min(2)], "{filter:?} after {after}");
+    }
+    let absent = EventFilter { turn_id: Some(case.ids.turn()), ..EventFilter::default() };
+    assert_eq!(case.store.events(&case.project, 0, &absent, 100).await.unwrap(), []);
 }
 
 /// NF-08: an event implies durable state, and a commit that was not applied takes no position.

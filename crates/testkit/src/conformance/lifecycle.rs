@@ -1,9 +1,9 @@
 //! What a store says of itself, and its end.
 
 use super::case::Case;
-use crate::fixtures::{at, audit, event};
-use cardwire_model::{Generation, Hash256, Keys, Realm};
-use cardwire_store::{CommitError, EventFilter, Store, StoreError};
+use crate::fixtures::{agent_id, at, audit, event, step_id, worker_target};
+use cardwire_model::{Commit, Generation, Hash256, Keys, Realm};
+use cardwire_store::{ClaimQuery, CommitError, EventFilter, Horizon, RowFilter, Store, StoreError};
 use std::{fmt::Debug, sync::Arc};
 
 /// API-14: health says what the store is and what it has not come round to.
@@ -65,5 +65,25 @@ pub async fn after_close_every_call_answers_unavailable(store: Arc<dyn Store>) {
     unavailable("audit", store.audit(&Realm::System, None, 9).await);
     unavailable("audit_chain", store.audit_chain(realm, 0, 9).await);
     unavailable("health", store.health().await);
+    let (turn, step, agent) = (case.ids.turn(), step_id("step_1"), agent_id("a"));
+    let (all, now) = (RowFilter::default(), at(0));
+    let horizon = Horizon { dispatched: now, running: now, resume: now, pending: now, processing: now };
+    let query = ClaimQuery { worker_target: worker_target("generic"), projects: None, now, limit: 9 };
+    let claimed = store.claim(&query, Arc::new(|project, _| Commit::new(project.clone()))).await;
+    assert!(matches!(claimed, Err(CommitError::Store(StoreError::Unavailable(_)))), "{claimed:?}");
+    unavailable("due_heads", store.due_heads(&horizon, None, 9).await);
+    unavailable("due_items", store.due_items(&horizon, None, 9).await);
+    unavailable("heads", store.heads(project, None, None, 9).await);
+    unavailable("head", store.head(project, &agent).await);
+    unavailable("inbox", store.inbox(project, &all, None, 9).await);
+    unavailable("turn", store.turn(project, turn).await);
+    unavailable("calls", store.calls(project, turn).await);
+    unavailable("steps", store.steps(project, &all, None, 9).await);
+    unavailable("step", store.step(project, &step).await);
+    unavailable("edges", store.edges(project, &all, None, 9).await);
+    unavailable("identity_edges", store.identity_edges(project, &all, None, 9).await);
+    unavailable("agents", store.agents(project, None, 9).await);
+    unavailable("agent", store.agent(project, &agent).await);
+    unavailable("profiles", store.profiles(project, None, 9).await);
     store.close().await;
 }

@@ -18,6 +18,7 @@ pub async fn a_project_comes_back_with_every_field(store: Arc<dyn Store>) {
         settings: ProjectSettings {
             acl: AclSettings { inherit: InheritMode::Audit },
             workspace_root: Some("仓库/src".to_owned()),
+            max_recursion_depth: Some(7),
         },
         revision: Revision::new(41),
         deletions: 0,

@@ -1,15 +1,17 @@
 //! Many writers at once: whatever they race for, nothing is lost and exactly one wins.
 
 use super::case::{Case, append, commit, open, put};
-use crate::fixtures::{BoxBuilder, ProjectBuilder, SeededIds, answer, at, audit, event, text_card};
+use crate::{
+    chain::{follow, seal},
+    fixtures::{BoxBuilder, ProjectBuilder, SeededIds, answer, at, audit, event, text_card},
+};
 use cardwire_model::{CardId, ChainHead, Commit, Conflict, Expect, Generation, Revision, Write};
-use cardwire_protocol::audit::{follow, seal};
 use cardwire_store::{CommitError, Store};
 use std::{collections::BTreeMap, sync::Arc};
 use tokio::task::JoinSet;
 
 /// Commits all at once, from tasks of their own; outcomes in the order of the commits.
-async fn race(store: &Arc<dyn Store>, commits: Vec<Commit>) -> Vec<Result<(), CommitError>> {
+pub(super) async fn race(store: &Arc<dyn Store>, commits: Vec<Commit>) -> Vec<Result<(), CommitError>> {
     let mut tasks = JoinSet::new();
     for (number, commit) in commits.into_iter().enumerate() {
         let store = Arc::clone(store);
@@ -20,7 +22,7 @@ async fn race(store: &Arc<dyn Store>, commits: Vec<Commit>) -> Vec<Result<(), Co
 }
 
 /// Races the commits and answers which one was applied: exactly one, the others with this conflict.
-async fn one_wins(case: &Case, commits: Vec<Commit>, conflict: Conflict) -> usize {
+pub(super) async fn one_wins(case: &Case, commits: Vec<Commit>, conflict: Conflict) -> usize {
     let outcomes = race(&case.store, commits).await;
     let mut winners = vec![];
     for (number, outcome) in outcomes.into_iter().enumerate() {
@@ -34,7 +36,7 @@ async fn one_wins(case: &Case, commits: Vec<Commit>, conflict: Conflict) -> usiz
     winners[0]
 }
 
-const RACERS: usize = 12;
+pub(super) const RACERS: usize = 12;
 
 /// CB-12: concurrent appends never lose ids, and each call's ids stay together, in their order.
 pub async fn concurrent_appends_lose_nothing_and_stay_contiguous(store: Arc<dyn Store>) {

@@ -19,10 +19,23 @@ const WRITES: &[&str] = &[
     "RevokeToken",
     "RememberAnswer",
     "SealAudit",
+    "CreateHead",
+    "MoveHead",
+    "NudgeHead",
+    "Enqueue",
+    "UpdateInbox",
+    "AddEdge",
+    "CreateStep",
+    "UpdateStep",
+    "OpenCall",
+    "UpdateCall",
+    "PutProfile",
+    "PutAgent",
+    "AddIdentityEdge",
 ];
 
 /// The kinds of expectations.
-const EXPECTS: &[&str] = &["OpenBox", "ProjectAt", "ChainAt"];
+const EXPECTS: &[&str] = &["OpenBox", "ProjectAt", "ChainAt", "OutputFree"];
 
 /// Counts of what was tried and how it ended.
 #[derive(Debug, Clone, Default)]
@@ -35,6 +48,10 @@ pub struct Coverage {
     pub late: usize,
     /// Refused commits with conflicts of different kinds.
     pub ambiguous: usize,
+    /// Projects whose rows were claimed, once per claim.
+    pub claimed: usize,
+    /// Projects whose rows were given to a claim that left them as they were.
+    pub unclaimed: usize,
     /// Per kind of write or expectation: how many held in applied commits, how many caused a refusal.
     pub parts: BTreeMap<&'static str, (usize, usize)>,
     /// Per spoiler: how many refused commits it spoiled alone.
@@ -89,6 +106,8 @@ impl Coverage {
             let (times, least) = (self.spoilers.get(spoiler).copied().unwrap_or(0), commits / 4_000);
             assert!(times >= least, "{spoiler:?} was tried {times} times, wanted {least}: {self:#?}");
         }
+        let least = commits / 400;
+        assert!(self.claimed >= least && self.unclaimed >= least / 4, "few rows were claimed: {self:#?}");
         assert!(self.late >= commits / 50, "{} conflicts came late", self.late);
         assert!(self.ambiguous >= commits / 500, "{} refusals had several reasons", self.ambiguous);
     }
@@ -108,6 +127,19 @@ const fn write_kind(write: &Write) -> &'static str {
         Write::RevokeToken { .. } => "RevokeToken",
         Write::RememberAnswer(_) => "RememberAnswer",
         Write::SealAudit { .. } => "SealAudit",
+        Write::CreateHead(_) => "CreateHead",
+        Write::MoveHead { .. } => "MoveHead",
+        Write::NudgeHead { .. } => "NudgeHead",
+        Write::Enqueue(_) => "Enqueue",
+        Write::UpdateInbox { .. } => "UpdateInbox",
+        Write::AddEdge(_) => "AddEdge",
+        Write::CreateStep(_) => "CreateStep",
+        Write::UpdateStep(_) => "UpdateStep",
+        Write::OpenCall(_) => "OpenCall",
+        Write::UpdateCall(_) => "UpdateCall",
+        Write::PutProfile { .. } => "PutProfile",
+        Write::PutAgent { .. } => "PutAgent",
+        Write::AddIdentityEdge(_) => "AddIdentityEdge",
     }
 }
 
@@ -116,5 +148,6 @@ const fn expect_kind(expect: &Expect) -> &'static str {
         Expect::OpenBox { .. } => "OpenBox",
         Expect::ProjectAt(_) => "ProjectAt",
         Expect::ChainAt(_) => "ChainAt",
+        Expect::OutputFree { .. } => "OutputFree",
     }
 }

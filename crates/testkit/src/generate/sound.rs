@@ -4,9 +4,11 @@
 //! dropped when they do not go together; what stays may well build on an earlier write of the same commit.
 
 use super::{Generator, PROJECTS};
-use crate::fixtures::{BoxBuilder, ProjectBuilder, project_id};
+use crate::{
+    chain::seal,
+    fixtures::{BoxBuilder, ProjectBuilder, project_id},
+};
 use cardwire_model::{BoxHead, CardId, Commit, EntrySource, Expect, Realm, Write};
-use cardwire_protocol::audit::seal;
 
 type Recipe = fn(&mut Generator, &mut Commit) -> Option<()>;
 
@@ -22,6 +24,22 @@ const OF_PROJECTS: &[(usize, Recipe)] = &[
     (4, Generator::delete_fresh_card),
     (4, Generator::fill_and_seal_box),
     (5, Generator::update_project),
+    (7, Generator::create_head),
+    (12, Generator::move_head),
+    (10, Generator::nudge_head),
+    (12, Generator::enqueue_turn),
+    (6, Generator::enqueue_report),
+    (10, Generator::update_inbox),
+    (8, Generator::enqueue_alone),
+    (5, Generator::run_turn),
+    (10, Generator::add_edge),
+    (6, Generator::create_step),
+    (5, Generator::update_step),
+    (8, Generator::open_call),
+    (6, Generator::update_call),
+    (5, Generator::put_profile),
+    (5, Generator::put_agent),
+    (3, Generator::add_identity_edge),
 ];
 
 const OF_ALL: &[(usize, Recipe)] = &[

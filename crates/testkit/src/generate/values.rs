@@ -40,7 +40,7 @@ impl Generator {
         format!("{text}{}", self.rng.below(1_000))
     }
 
-    fn value(&mut self) -> CanonicalJson {
+    pub(super) fn value(&mut self) -> CanonicalJson {
         if self.rng.chance(60) {
             let text = self.text();
             CanonicalJson::string(&text).expect("text without NUL")
@@ -109,7 +109,8 @@ impl Generator {
     pub(super) fn tell(&mut self, commit: &mut Commit) {
         if commit.realm.project().is_some() {
             let count = self.rng.below(3);
-            commit.events.extend((0..count).map(|_| self.event()));
+            let realm = &commit.realm;
+            commit.events.extend((0..count).map(|_| self.event(realm)));
         }
         if self.rng.chance(30) {
             let count = self.rng.between(1, 2);
@@ -117,7 +118,7 @@ impl Generator {
         }
     }
 
-    fn event(&mut self) -> NewEvent {
+    fn event(&mut self, realm: &Realm) -> NewEvent {
         let agent = if self.rng.chance(60) { self.rng.pick(AGENTS) } else { None };
         let channel = if self.rng.chance(80) { "public" } else { "private" };
         NewEvent {
@@ -126,6 +127,9 @@ impl Generator {
             target: self.text(),
             channel: channel.to_owned(),
             agent_id: agent.map(|name| agent_id(name)),
+            turn_id: if self.rng.chance(50) { Some(self.any_turn(realm)) } else { None },
+            batch_id: if self.rng.chance(50) { Some(self.batch()) } else { None },
+            trace_id: if self.rng.chance(50) { Some(self.trace()) } else { None },
             data: self.value(),
             at: self.moment(),
         }

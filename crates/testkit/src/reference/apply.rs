@@ -4,6 +4,11 @@
 //! Unlike a backend it goes on after a conflict and names them all, so that the differential test knows when two
 //! stores may differ in the one they answer with.
 
+mod graph;
+mod inbox;
+mod roster;
+mod turns;
+
 use super::state::{State, last};
 use cardwire_model::{
     AuditRow, BoxId, CardId, ChainHead, Commit, Conflict, Entry, Expect, Generation, Item, NewBox, Project,
@@ -79,6 +84,8 @@ impl State {
             };
         }
         each!(projects, cards, boxes, entries, members, tokens, answers, events, audit, chain);
+        each!(heads, copies, inbox, queue, turns, edges, correlations, steps, calls);
+        each!(profiles, agents, identity_edges);
     }
 
     fn holds(&self, realm: &Realm, expect: &Expect) -> Applied {
@@ -93,6 +100,10 @@ impl State {
                 holds(project.revision == *revision, Conflict::Project)
             }
             Expect::ChainAt(head) => holds(self.chain_head(realm) == *head, Conflict::Chain),
+            Expect::OutputFree { box_id, agent_id } => {
+                let free = self.writers_of(realm, *box_id).all(|writer| writer == agent_id);
+                holds(free && self.card_box(realm, *box_id).is_some(), Conflict::Box)
+            }
         }
     }
 
@@ -137,6 +148,19 @@ impl State {
                 Ok(())
             }
             Write::SealAudit { seq, head } => self.seal_audit(realm, *seq, *head),
+            Write::CreateHead(head) => self.create_head(realm, head),
+            Write::MoveHead { guard, to, queued } => self.move_head(realm, guard, to, *queued),
+            Write::NudgeHead { guard, nudge } => self.nudge_head(realm, guard, nudge),
+            Write::Enqueue(item) => self.enqueue(realm, item),
+            Write::UpdateInbox { from, item } => self.update_inbox(realm, *from, item),
+            Write::AddEdge(edge) => self.add_edge(realm, edge),
+            Write::CreateStep(step) => self.create_step(realm, step),
+            Write::UpdateStep(step) => self.update_step(realm, step),
+            Write::OpenCall(call) => self.open_call(realm, call),
+            Write::UpdateCall(call) => self.update_call(realm, call),
+            Write::PutProfile { was, profile } => self.put_profile(realm, *was, profile),
+            Write::PutAgent { was, agent } => self.put_agent(realm, *was, agent),
+            Write::AddIdentityEdge(edge) => self.add_identity_edge(realm, edge),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Reads for people and programs, each a walk over an ordered map.
 
 use super::ReferenceStore;
+use crate::wanted::event_is_wanted;
 use async_trait::async_trait;
 use cardwire_model::{
     AuditRow, BoxHead, BoxId, Card, CardId, Entry, Event, Generation, Hash256, Item, Project, ProjectId,
@@ -129,7 +130,7 @@ impl Catalog for ReferenceStore {
         limit: usize,
     ) -> Result<Vec<Event>> {
         let realm = project.clone().into();
-        let wanted = |found: &Event| filter.agent_id.is_none() || found.event.agent_id == filter.agent_id;
+        let wanted = |found: &Event| event_is_wanted(filter, &found.event);
         self.with(|state| state.events(&realm, after).filter(wanted).take(limit).collect())
     }
 

@@ -1,11 +1,14 @@
-//! The rows, and every read of them. Keys start with the realm, as in the backends: projects never meet.
+//! The rows, and the reads of facts and logs. Keys start with the realm, as in the backends: projects never meet.
 
 use super::table::Table;
 use cardwire_model::{
-    Answer, AnswerKey, AuditRow, BoxHead, BoxId, Card, CardFact, CardId, ChainHead, Entry, Event, Generation,
-    Keys, NewEvent, Project, ProjectId, Realm, Snapshot, Timestamp, Token, TokenId,
+    Agent, AgentId, Answer, AnswerKey, AuditRow, BoxHead, BoxId, Card, CardId, ChainHead, Edge, EdgeId,
+    EdgePhase, Entry, Event, Generation, Head, IdentityEdge, InboxId, InboxItem, NewEvent, Primitive,
+    Profile, ProfileName, Project, ProjectId, Realm, Step, StepId, Timestamp, Token, TokenId, ToolCall,
+    TurnId,
 };
 use cardwire_store::Unsealed;
+use uuid::Uuid;
 
 pub(super) type CardKey = (Realm, CardId);
 pub(super) type BoxKey = (Realm, BoxId);
@@ -13,6 +16,10 @@ pub(super) type EntryKey = (Realm, BoxId, Generation, u32);
 pub(super) type MemberKey = (Realm, BoxId, Generation, CardId);
 pub(super) type AnswerRow = (Realm, String, String);
 pub(super) type Numbered = (Realm, u64);
+pub(super) type AgentKey = (Realm, AgentId);
+pub(super) type InboxKey = (Realm, InboxId);
+pub(super) type CorrelationKey = (Realm, Primitive, EdgePhase, String, Uuid);
+pub(super) type CallKey = (Realm, TurnId, String);
 
 /// Everything a store holds. Pure: no lock, no async; the generator of random commits uses it as its oracle.
 #[derive(Debug, Default)]
@@ -29,6 +36,22 @@ pub struct State {
     pub(super) audit: Table<Numbered, AuditRow>,
     /// The `seq` of the audit row at each place of a chain.
     pub(super) chain: Table<Numbered, u64>,
+    pub(super) heads: Table<AgentKey, Head>,
+    /// The snapshot of each head (WD-08).
+    pub(super) copies: Table<AgentKey, Head>,
+    pub(super) inbox: Table<InboxKey, InboxItem>,
+    /// The inbox row at each `seq`, of all realms: a worker claims the oldest ones, whosever they are.
+    pub(super) queue: Table<u64, InboxKey>,
+    /// The inbox row of each turn.
+    pub(super) turns: Table<(Realm, TurnId), InboxId>,
+    pub(super) edges: Table<(Realm, EdgeId), Edge>,
+    /// The edge with each correlation in its scope.
+    pub(super) correlations: Table<CorrelationKey, EdgeId>,
+    pub(super) steps: Table<(Realm, StepId), Step>,
+    pub(super) calls: Table<CallKey, ToolCall>,
+    pub(super) profiles: Table<(Realm, ProfileName), Profile>,
+    pub(super) agents: Table<AgentKey, Agent>,
+    pub(super) identity_edges: Table<(Realm, EdgeId), IdentityEdge>,
 }
 
 impl State {
@@ -125,35 +148,6 @@ impl State {
         };
         let pending = |realm: &&Realm| self.audit(realm).any(|row| row.sealed.is_none());
         realms.into_iter().filter(pending).map(work).collect()
-    }
-
-    /// What a decision asked for: nothing more, and nothing for keys that are not there.
-    pub fn load(&self, realm: &Realm, keys: &Keys) -> Snapshot {
-        let fact = |card: &Card| CardFact {
-            fact_hash: card.fact_hash,
-            deleted_at: card.deleted_at,
-            expires_at: card.expires_at,
-        };
-        let mut snapshot = Snapshot::default();
-        if keys.project {
-            snapshot.project = realm.project().and_then(|id| self.project(id)).cloned();
-        }
-        for id in &keys.cards {
-            snapshot.cards.extend(self.card(realm, *id).map(|card| (*id, fact(card))));
-        }
-        for id in keys.boxes.iter().chain(keys.members.iter().map(|(id, _)| id)) {
-            snapshot.boxes.extend(self.card_box(realm, *id).map(|head| (*id, head.clone())));
-        }
-        if let Some((box_id, cards)) = &keys.members
-            && let Some(head) = self.card_box(realm, *box_id)
-        {
-            let is_entry = |card: &&CardId| self.is_member(realm, *box_id, head.generation, **card);
-            snapshot.members = cards.iter().filter(is_entry).copied().collect();
-        }
-        let token = keys.token.and_then(|id| self.token(id));
-        snapshot.token = token.filter(|token| token.realm == *realm).cloned();
-        snapshot.answer = keys.answer.as_ref().and_then(|key| self.answer(realm, key)).cloned();
-        snapshot
     }
 
     /// Forgets answers given before a moment, and answers how many.

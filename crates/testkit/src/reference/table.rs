@@ -1,5 +1,6 @@
 //! An ordered map that can take back everything since it was last told to keep.
 
+use cardwire_model::Realm;
 use std::{collections::BTreeMap, ops::RangeBounds};
 
 /// Rows by key, and what they were before the commit under way touched them.
@@ -58,6 +59,13 @@ impl<K: Ord + Clone, V: Clone> Table<K, V> {
                 None => self.rows.remove(&key),
             };
         }
+    }
+}
+
+impl<I: Ord + Clone, V: Clone> Table<(Realm, I), V> {
+    /// The rows of one realm, by key.
+    pub(super) fn of(&self, realm: &Realm) -> impl DoubleEndedIterator<Item = &V> {
+        self.rows.iter().filter(move |((of, _), _)| of == realm).map(|(_, row)| row)
     }
 }
 

@@ -145,7 +145,7 @@ impl Cost {
             ratio: base.map(|base| bytes / base),
             p50_ms: self.latencies.percentile_ms(0.5),
             p99_ms: self.latencies.percentile_ms(0.99),
-            commits: 1,
+            commits: 1.0,
             wal_bytes: Some(bytes),
             rows: Some(self.rows as f64 / n as f64),
             n,

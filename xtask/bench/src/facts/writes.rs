@@ -76,7 +76,7 @@ async fn case(database: &dyn Database, world: &World, plan: Plan, writers: usize
         ratio: Some(median(&ratios)),
         p50_ms: latencies.percentile_ms(0.5),
         p99_ms: latencies.percentile_ms(0.99),
-        commits: 1,
+        commits: 1.0,
         statements: None,
         wal_bytes: per_commit(spent.bytes as f64),
         rows: per_commit(spent.rows as f64),

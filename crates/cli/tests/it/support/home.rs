@@ -1,7 +1,7 @@
 //! A place for data that outlives the servers on it, and the command line on that place.
 
 use super::Server;
-use cardwire_testkit::scratch::ScratchDatabase;
+use cardwire_testkit::scratch::{self, ScratchDatabase};
 use serde_json::Value;
 use std::{
     io::Write,
@@ -17,6 +17,8 @@ pub(crate) enum Backend {
     Sqlite,
     /// A scratch database on the server in `CARDWIRE_TEST_POSTGRES`; fails loudly when that is not set.
     Postgres,
+    /// The same on the server that tests may break.
+    Victim,
 }
 
 /// A data directory, not made yet, and the store that goes with it.
@@ -30,12 +32,20 @@ impl Home {
     pub(crate) fn new(backend: Backend) -> Arc<Self> {
         let postgres = match backend {
             Backend::Sqlite => None,
-            Backend::Postgres => {
-                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-                Some(runtime.block_on(ScratchDatabase::create()).url().to_owned())
-            }
+            Backend::Postgres => Some(scratch(scratch::POSTGRES)),
+            Backend::Victim => Some(scratch(scratch::VICTIM)),
         };
         Arc::new(Self { root: TempDir::new().unwrap(), postgres })
+    }
+
+    /// Another data directory on the same store, for a second server.
+    pub(crate) fn sibling(&self) -> Arc<Self> {
+        Arc::new(Self { root: TempDir::new().unwrap(), postgres: self.postgres.clone() })
+    }
+
+    /// The address of the store, if it is a server.
+    pub(crate) fn postgres(&self) -> Option<&str> {
+        self.postgres.as_deref()
     }
 
     /// A directory that is there, for files beside the data.
@@ -107,6 +117,11 @@ impl Home {
     pub(crate) fn put_card(&self, text: &str) -> String {
         self.ok(&["card", "put", "--project", "p1", "--type", "task.instruction", "--text", text])
     }
+}
+
+fn scratch(variable: &str) -> String {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(ScratchDatabase::create_on(variable)).url().to_owned()
 }
 
 /// A command that has ended.

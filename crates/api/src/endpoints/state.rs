@@ -1,0 +1,94 @@
+//! What agents are doing, and what they have done (API-08).
+
+use super::{
+    AGENT_ID, AGENT_TURN_ID, CORRELATION_ID, CURSOR, Endpoint, LIMIT, Op, SINCE, TRACE_ID, UNTIL, get, json,
+    post, text,
+};
+use crate::{
+    Access,
+    state::{EdgeList, HeadList, HeadOut, IdentityEdgeList, InboxList, RebuildOut, StepList},
+};
+use cardwire_model::Scope::{Operate, Read};
+
+pub(super) const ENDPOINTS: &[Endpoint] = &[
+    get(
+        Op::ListHeads,
+        "/projects/{project_id}/state/agents",
+        Access::Project(Read),
+        "What each agent is doing, by name.",
+        json::<HeadList>(),
+    )
+    .query(&[
+        text("status", "Only those that are idle, dispatched, running or suspended."),
+        CURSOR,
+        LIMIT,
+    ]),
+    get(
+        Op::GetHead,
+        "/projects/{project_id}/state/agents/{agent_id}",
+        Access::Project(Read),
+        "What an agent is doing.",
+        json::<HeadOut>(),
+    ),
+    post(
+        Op::RebuildHead,
+        "/projects/{project_id}/state/agents/{agent_id}:rebuild",
+        Access::Project(Operate),
+        "Rebuild the state of an agent that has lost it.",
+        None,
+        (200, json::<RebuildOut>()),
+    ),
+    get(
+        Op::ListInbox,
+        "/projects/{project_id}/state/inbox",
+        Access::Project(Read),
+        "Inbox rows, newest first.",
+        json::<InboxList>(),
+    )
+    .query(&[
+        AGENT_ID,
+        AGENT_TURN_ID,
+        TRACE_ID,
+        CORRELATION_ID,
+        text("status", "Only rows in this state."),
+        SINCE,
+        UNTIL,
+        CURSOR,
+        LIMIT,
+    ]),
+    get(
+        Op::ListSteps,
+        "/projects/{project_id}/state/steps",
+        Access::Project(Read),
+        "Steps, newest first.",
+        json::<StepList>(),
+    )
+    .query(&[AGENT_ID, AGENT_TURN_ID, TRACE_ID, SINCE, UNTIL, CURSOR, LIMIT]),
+    get(
+        Op::ListEdges,
+        "/projects/{project_id}/state/execution/edges",
+        Access::Project(Read),
+        "Edges of the execution graph, newest first.",
+        json::<EdgeList>(),
+    )
+    .query(&[
+        AGENT_ID,
+        AGENT_TURN_ID,
+        TRACE_ID,
+        CORRELATION_ID,
+        text("primitive", "Only of this primitive: enqueue, tool_call, report or join."),
+        text("edge_phase", "Only of this phase: request or response."),
+        SINCE,
+        UNTIL,
+        CURSOR,
+        LIMIT,
+    ]),
+    get(
+        Op::ListIdentityEdges,
+        "/projects/{project_id}/state/identity/edges",
+        Access::Project(Read),
+        "How agents came to be, newest first.",
+        json::<IdentityEdgeList>(),
+    )
+    .query(&[AGENT_ID, CURSOR, LIMIT]),
+];

@@ -1,0 +1,81 @@
+//! Doorbells over core NATS: sent after the commit, heard by whoever waits for work (DP-11).
+
+use crate::subjects;
+use async_nats::{Client, HeaderMap};
+use cardwire_kernel::{Kernel, doorbell::Ring, spawn::Stop};
+use futures_util::StreamExt;
+use serde_json::json;
+use std::{sync::Arc, time::Duration};
+use tokio::sync::mpsc;
+
+/// Pause before another attempt to subscribe.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// Sends the rings of this process.
+pub(crate) async fn send(client: Client, mut rings: mpsc::Receiver<Ring>, mut stop: Stop) {
+    loop {
+        let ring = tokio::select! {
+            ring = rings.recv() => ring,
+            () = stop.stopped() => return,
+        };
+        let Some(ring) = ring else { return };
+        let subject = subjects::wakeup(&ring.project, &ring.channel, &ring.target);
+        let body = json!({ "inbox_id": ring.inbox_id.to_string(), "reason": ring.reason });
+        // While the bus is away the client keeps a few and then makes us wait; a ring is not worth that.
+        let sent = client.publish_with_headers(subject, headers(&ring), body.to_string().into());
+        tokio::select! {
+            sent = sent => {
+                if let Err(error) = sent {
+                    tracing::debug!(%error, "a doorbell was not sent");
+                }
+            }
+            () = tokio::time::sleep(RETRY) => tracing::debug!("a doorbell was not sent in time"),
+            () = stop.stopped() => return,
+        }
+    }
+}
+
+/// The trace a ring belongs to, in the form of W3C Trace Context.
+fn headers(ring: &Ring) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    if let Some(trace) = ring.trace_id.as_deref().filter(|id| is_trace(id)) {
+        let span = ring.inbox_id.uuid().simple().to_string();
+        headers.insert("traceparent", format!("00-{trace}-{}-01", &span[..16]));
+    }
+    headers
+}
+
+/// A trace id that is not W3C's (callers may choose their own) is not passed off as one.
+pub(crate) fn is_trace(id: &str) -> bool {
+    id.len() == 32
+        && id.bytes().all(|b| b.is_ascii_hexdigit() && !b.is_ascii_uppercase())
+        && id.bytes().any(|b| b != b'0')
+}
+
+/// Wakes the workers that wait in this process.
+pub(crate) async fn hear(client: Client, kernel: Arc<Kernel>, mut stop: Stop) {
+    loop {
+        let subscribed = tokio::select! {
+            subscribed = client.subscribe(subjects::ALL_WAKEUPS) => subscribed,
+            () = stop.stopped() => return,
+        };
+        match subscribed {
+            Ok(mut wakeups) => loop {
+                let message = tokio::select! {
+                    message = wakeups.next() => message,
+                    () = stop.stopped() => return,
+                };
+                let Some(message) = message else { break };
+                // Whatever else a message says is not looked at: it could be anybody's.
+                if let Some(target) = subjects::target_of(&message.subject) {
+                    kernel.wake(&target);
+                }
+            },
+            Err(error) => tracing::warn!(%error, "cannot listen for doorbells"),
+        }
+        tokio::select! {
+            () = tokio::time::sleep(RETRY) => {}
+            () = stop.stopped() => return,
+        }
+    }
+}

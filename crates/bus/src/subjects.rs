@@ -1,0 +1,51 @@
+//! Subjects: `cg.v1.{project}.{channel}.{cmd|evt|str}.{component}.{target}.{suffix}` (PM-19).
+//!
+//! Every part is a slug or an id, so no part can hold a `.`, `*` or `>`, and the longest subject is far below the
+//! length at which a NATS server drops the connection.
+
+use cardwire_model::{AgentId, Channel, ProjectId, WorkerTarget, limits};
+
+/// Every doorbell of every project.
+pub(crate) const ALL_WAKEUPS: &str = "cg.v1.*.*.cmd.agent.*.wakeup";
+/// Every event of every project.
+pub(crate) const ALL_EVENTS: &str = "cg.v1.*.*.evt.>";
+
+/// Where a doorbell rings.
+pub(crate) fn wakeup(project: &ProjectId, channel: &Channel, target: &WorkerTarget) -> String {
+    format!("cg.v1.{project}.{channel}.cmd.agent.{target}.wakeup")
+}
+
+/// Whom a doorbell is for; `None` when the subject is not one of ours.
+pub(crate) fn target_of(subject: &str) -> Option<WorkerTarget> {
+    let mut parts = subject.split('.').skip(6);
+    let target = parts.next()?.parse().ok()?;
+    (parts.next() == Some("wakeup") && parts.next().is_none()).then_some(target)
+}
+
+/// Every event of one project.
+pub(crate) fn events_of(project: &ProjectId) -> String {
+    format!("cg.v1.{project}.*.evt.>")
+}
+
+/// Where the chunks of an agent's answer go.
+pub(crate) fn chunks(project: &ProjectId, channel: &Channel, agent: &AgentId) -> String {
+    format!("cg.v1.{project}.{channel}.str.agent.{agent}.chunk")
+}
+
+const _: () = assert!(limits::NAME_CHARS * 3 + 64 < 4_096);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_doorbell_names_whom_it_is_for() {
+        let subject =
+            wakeup(&"p".parse().unwrap(), &Channel::public(), &"workers".parse::<WorkerTarget>().unwrap());
+        assert_eq!(subject, "cg.v1.p.public.cmd.agent.workers.wakeup");
+        assert_eq!(target_of(&subject), "workers".parse().ok());
+        for other in ["cg.v1.p.public.cmd.agent.workers", "cg.v1.p.public.cmd.agent.w.wakeup.x", "", "a.b"] {
+            assert_eq!(target_of(other), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! The bus against a real NATS server. `cargo xtask test` starts one.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
+
+use async_nats::jetstream;
+use cardwire_bus::{Bus, Chunk, STREAM};
+use cardwire_kernel::{
+    Caller, ClaimRequest, Done, Kernel, KernelConfig, NewProfile,
+    protocol::{
+        Actor,
+        facts::create_box::Created,
+        project::create::CreateProject,
+        roster::add_agent::AddAgent,
+        turn::dispatch::{Dispatch, Dispatched, Receipt},
+    },
+    store::EventFilter,
+};
+use cardwire_model::{
+    CanonicalJson, CardDraft, Channel, ProjectId, ProjectSettings, TurnEpoch, TurnId, limits,
+};
+use cardwire_testkit::ReferenceStore;
+use futures_util::StreamExt;
+use std::{sync::Arc, time::Duration};
+
+const TRACE: &str = "0123456789abcdef0123456789abcdef";
+/// Long enough for any machine; nothing waits so long unless something is broken.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn nats() -> String {
+    std::env::var("CARDWIRE_TEST_NATS").expect("CARDWIRE_TEST_NATS; run `cargo xtask test`")
+}
+
+fn caller() -> Caller {
+    Caller { actor: Actor::system("test") }
+}
+
+fn json(text: &str) -> CanonicalJson {
+    CanonicalJson::parse(text, "json").unwrap()
+}
+
+/// A kernel on a store, with a bus.
+async fn kernel(store: &Arc<ReferenceStore>, url: &str) -> (Arc<Kernel>, Arc<Bus>) {
+    let bus = Bus::open(url).await.unwrap();
+    let config =
+        KernelConfig { doorbell: Arc::clone(&bus) as _, ..KernelConfig::new(Arc::clone(store) as _) };
+    let kernel = Kernel::start(config);
+    bus.serve(&kernel);
+    (kernel, bus)
+}
+
+/// A project of its own with one agent; its name is nobody else's, because all tests share the server.
+async fn set_up(kernel: &Kernel) -> (ProjectId, Dispatch) {
+    let project: ProjectId = format!("bus-{}", kernel.ids().uuid().simple()).parse().unwrap();
+    let command = CreateProject { id: project.clone(), title: None, settings: ProjectSettings::default() };
+    kernel.create_project(&caller(), &command, None).await.unwrap();
+    let draft = CardDraft {
+        content: json(r#"{"system_prompt":"x"}"#),
+        metadata: json(r#"{"type":"sys.profile"}"#),
+        tool_calls: None,
+        tool_call_id: None,
+        ttl_seconds: None,
+    };
+    let profile = NewProfile {
+        name: "p".parse().unwrap(),
+        worker_target: project.as_str().parse().unwrap(),
+        tags: vec![],
+        draft,
+    };
+    let put = kernel.put_profile(&project, &caller(), profile).await.unwrap();
+    let agent = AddAgent {
+        id: "a".parse().unwrap(),
+        profile_name: "p".parse().unwrap(),
+        display_name: None,
+        tags: None,
+        metadata: json("{}"),
+    };
+    kernel.add_agent(&project, &caller(), &agent, None).await.unwrap();
+    let created = kernel.create_box(&project, &caller(), None, &[], None).await.unwrap();
+    let Done::Fresh(Created::New(context)) = created else { panic!("no box") };
+    let dispatch = Dispatch {
+        agent_id: Some("a".parse().unwrap()),
+        profile_box: Some(put.profile.profile_box),
+        context_box: Some(context.box_id),
+        output_box: None,
+        turn_id: None,
+        correlation_id: None,
+        channel: Channel::public(),
+        trace_id: TRACE.to_owned(),
+        parent_turn: None,
+        parent_call: None,
+        parent_step: None,
+        source_agent: None,
+        display_name: None,
+        runtime_config: json("{}"),
+        queue_if_busy: true,
+        emit_state_event: true,
+        max_depth: limits::RECURSION_DEPTH,
+    };
+    (project, dispatch)
+}
+
+async fn send(kernel: &Kernel, project: &ProjectId, dispatch: &Dispatch) -> Receipt {
+    match kernel.dispatch(project, &caller(), dispatch, None).await.unwrap() {
+        Done::Fresh(Dispatched::Accepted(receipt)) => *receipt,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn claim(project: &ProjectId) -> ClaimRequest {
+    ClaimRequest {
+        worker_target: project.as_str().parse().unwrap(),
+        worker_id: "w".to_owned(),
+        max_turns: 1,
+        wait: PATIENCE,
+        projects: None,
+        start: true,
+    }
+}
+
+/// DP-11: the subject names project, channel and workers; the message holds ids, and the trace in its header.
+#[tokio::test]
+async fn a_doorbell_is_ids_and_a_trace() {
+    let store = Arc::new(ReferenceStore::new());
+    let (kernel, _bus) = kernel(&store, &nats()).await;
+    let (project, dispatch) = set_up(&kernel).await;
+    let client = async_nats::connect(nats()).await.unwrap();
+    let mut bells = client.subscribe(format!("cg.v1.{project}.*.cmd.agent.*.wakeup")).await.unwrap();
+    client.flush().await.unwrap();
+    let receipt = send(&kernel, &project, &dispatch).await;
+    let message = tokio::time::timeout(PATIENCE, bells.next()).await.unwrap().unwrap();
+    assert_eq!(message.subject.as_str(), format!("cg.v1.{project}.public.cmd.agent.{project}.wakeup"));
+    let body: serde_json::Value = serde_json::from_slice(&message.payload).unwrap();
+    assert_eq!(body, serde_json::json!({ "inbox_id": receipt.inbox_id.to_string(), "reason": "enqueued" }));
+    let trace = message.headers.unwrap().get("traceparent").unwrap().to_string();
+    assert!(trace.starts_with(&format!("00-{TRACE}-")), "{trace}");
+    kernel.shutdown().await;
+}
+
+/// A worker that waits at one process hears of work that came in at another.
+#[tokio::test]
+async fn a_ring_in_one_process_wakes_a_worker_at_another() {
+    let store = Arc::new(ReferenceStore::new());
+    let (here, _bus) = kernel(&store, &nats()).await;
+    let (there, _other) = kernel(&store, &nats()).await;
+    let (project, dispatch) = set_up(&here).await;
+    let request = claim(&project);
+    let by = caller();
+    let waiting = there.claim(&by, &request);
+    let sending = async {
+        tokio::task::yield_now().await;
+        send(&here, &project, &dispatch).await
+    };
+    let (leases, receipt) = tokio::join!(waiting, sending);
+    assert_eq!(leases.unwrap()[0].turn_id, receipt.turn_id);
+    here.shutdown().await;
+    there.shutdown().await;
+}
+
+/// NF-07: no bus, or one that says what is not so, changes nothing.
+#[tokio::test]
+async fn everything_works_with_the_bus_down_and_with_one_that_lies() {
+    let store = Arc::new(ReferenceStore::new());
+    // Nobody listens on this port.
+    let (kernel, _bus) = kernel(&store, "nats://127.0.0.1:9").await;
+    let (project, dispatch) = set_up(&kernel).await;
+    let receipt = send(&kernel, &project, &dispatch).await;
+    let leases = kernel.claim(&caller(), &claim(&project)).await.unwrap();
+    assert_eq!(leases[0].turn_id, receipt.turn_id);
+    kernel.shutdown().await;
+
+    let store = Arc::new(ReferenceStore::new());
+    let (kernel, _bus) = self::kernel(&store, &nats()).await;
+    let (project, dispatch) = set_up(&kernel).await;
+    let client = async_nats::connect(nats()).await.unwrap();
+    for (subject, body) in [
+        (format!("cg.v1.{project}.public.cmd.agent.{project}.wakeup"), "no JSON at all"),
+        (format!("cg.v1.{project}.public.cmd.agent.{project}.wakeup"), r#"{"inbox_id":"inbox_0"}"#),
+        ("cg.v1.nobody.public.cmd.agent.nobody.wakeup".to_owned(), ""),
+    ] {
+        client.publish(subject, body.into()).await.unwrap();
+    }
+    client.flush().await.unwrap();
+    let nothing = ClaimRequest { wait: Duration::ZERO, ..claim(&project) };
+    assert!(kernel.claim(&caller(), &nothing).await.unwrap().is_empty());
+    let receipt = send(&kernel, &project, &dispatch).await;
+    let leases = kernel.claim(&caller(), &claim(&project)).await.unwrap();
+    assert_eq!((leases.len(), leases[0].turn_id), (1, receipt.turn_id));
+    kernel.shutdown().await;
+}
+
+/// Every event of the log is in the stream, once, in order, under its id; also after a relay that starts again.
+#[tokio::test]
+async fn the_log_is_relayed_once_and_in_order() {
+    let store = Arc::new(ReferenceStore::new());
+    let (first, _bus) = kernel(&store, &nats()).await;
+    let (project, dispatch) = set_up(&first).await;
+    send(&first, &project, &dispatch).await;
+    relayed(&first, &project).await;
+    // A second relay finds in the stream where to begin, and both relay what comes from now on.
+    let (second, _other) = kernel(&store, &nats()).await;
+    for name in ["b", "c", "d"] {
+        let agent = AddAgent {
+            id: name.parse().unwrap(),
+            profile_name: "p".parse().unwrap(),
+            display_name: None,
+            tags: None,
+            metadata: json("{}"),
+        };
+        second.add_agent(&project, &caller(), &agent, None).await.unwrap();
+        let dispatch = Dispatch { agent_id: Some(agent.id), ..dispatch.clone() };
+        send(&second, &project, &dispatch).await;
+    }
+    relayed(&second, &project).await;
+    first.shutdown().await;
+    second.shutdown().await;
+}
+
+async fn relayed(kernel: &Kernel, project: &ProjectId) {
+    let logged = kernel.events(project, 0, &EventFilter::default()).await.unwrap();
+    assert!(logged.len() >= 5);
+    let context = jetstream::new(async_nats::connect(nats()).await.unwrap());
+    let stream = loop {
+        // The relay makes it when it first runs.
+        if let Ok(stream) = context.get_stream(STREAM).await {
+            break stream;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    };
+    let consumer = stream
+        .create_consumer(jetstream::consumer::pull::OrderedConfig {
+            filter_subject: format!("cg.v1.{project}.>"),
+            ..Default::default()
+        })
+        .await
+        .unwrap();
+    let mut messages = consumer.messages().await.unwrap();
+    for event in &logged {
+        let message = tokio::time::timeout(PATIENCE, messages.next()).await.unwrap().unwrap().unwrap();
+        let body: serde_json::Value = serde_json::from_slice(&message.payload).unwrap();
+        assert_eq!(body["position"], event.position);
+        assert_eq!(message.subject.as_str(), event.subject(project.as_str()));
+        let id = message.headers.as_ref().unwrap().get("Nats-Msg-Id").unwrap().to_string();
+        assert_eq!(id, event.event.id.to_string());
+    }
+}
+
+/// Chunks of an answer go to whoever listens.
+#[tokio::test]
+async fn chunks_are_sent_and_forgotten() {
+    let bus = Bus::open(&nats()).await.unwrap();
+    let project: ProjectId = format!("chunk-{}", std::process::id()).parse().unwrap();
+    let client = async_nats::connect(nats()).await.unwrap();
+    let mut heard = client.subscribe(format!("cg.v1.{project}.*.str.>")).await.unwrap();
+    client.flush().await.unwrap();
+    let chunk = |text: String| Chunk {
+        project: project.clone(),
+        channel: Channel::public(),
+        agent_id: "a".parse().unwrap(),
+        turn_id: "turn_0123456789abcdef0123456789abcdef".parse::<TurnId>().unwrap(),
+        epoch: TurnEpoch::new(3),
+        index: 0,
+        text,
+    };
+    assert!(bus.send_chunk(&chunk("你好".to_owned())).await);
+    assert!(!bus.send_chunk(&chunk("x".repeat(600 * 1024))).await, "too large for a message");
+    let message = tokio::time::timeout(PATIENCE, heard.next()).await.unwrap().unwrap();
+    assert_eq!(message.subject.as_str(), format!("cg.v1.{project}.public.str.agent.a.chunk"));
+    let body: serde_json::Value = serde_json::from_slice(&message.payload).unwrap();
+    assert_eq!((&body["text"], &body["turn_epoch"]), (&"你好".into(), &3.into()));
+}

@@ -1,0 +1,131 @@
+//! `cardwire agent`: the roster, and what its agents are doing.
+
+use crate::{
+    cli::{InProject, Page},
+    client::Client,
+    failure::Failure,
+    output::Output,
+    route::Route,
+    text::cell,
+};
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+
+#[derive(Debug, Args)]
+pub(crate) struct AgentArgs {
+    #[command(flatten)]
+    project: InProject,
+    #[command(subcommand)]
+    command: AgentCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum AgentCommand {
+    /// List agents by name, with what each is doing.
+    List {
+        #[command(flatten)]
+        page: Page,
+    },
+    /// Show an agent and what it is doing.
+    #[command(visible_alias = "show")]
+    Get {
+        /// Its name.
+        id: String,
+    },
+    /// Add an agent to the roster; one that is there stays what it is.
+    Add {
+        /// Its name: 1 to 128 characters of A-Z, a-z, 0-9, _ and -.
+        id: String,
+        /// What it is.
+        #[arg(long, value_name = "NAME")]
+        profile: String,
+        /// A name for people.
+        #[arg(long, value_name = "NAME")]
+        display_name: Option<String>,
+        /// For choosing agents; the profile's when absent. May be repeated.
+        #[arg(long = "tag", value_name = "TAG")]
+        tags: Vec<String>,
+    },
+    /// Rebuild the state of an agent that has lost it; one that has not is left alone.
+    Rebuild {
+        /// Its name.
+        id: String,
+    },
+}
+
+/// What is shown of the state of an agent.
+const STATE: [&str; 5] = ["status", "turn_epoch", "active_agent_turn_id", "queued", "last_output_box_id"];
+
+pub(crate) async fn run(args: AgentArgs, output: Output, client: &Client) -> Result<(), Failure> {
+    let project = args.project.name()?;
+    match args.command {
+        AgentCommand::List { page } => list(&page, project, output, client).await,
+        AgentCommand::Get { id } => get(&id, project, output, client).await,
+        AgentCommand::Add { id, profile, display_name, tags } => {
+            let mut body = json!({ "agent_id": id, "profile_name": profile });
+            if let Some(name) = display_name {
+                body["display_name"] = name.into();
+            }
+            if !tags.is_empty() {
+                body["tags"] = json!(tags);
+            }
+            let answer = client.post(&Route::in_project(project, &["agents"])?, &body).await?;
+            if output.json {
+                return output.json(&answer.text);
+            }
+            let target = cell(&answer.parse::<Value>()?["worker_target"]);
+            output.line(format_args!("agent {id} is served by workers of {target}"))
+        }
+        AgentCommand::Rebuild { id } => {
+            let route = Route::in_project(project, &["state", "agents", &id])?.verb("rebuild");
+            let answer = client.post(&route, &json!({})).await?;
+            if output.json {
+                return output.json(&answer.text);
+            }
+            let head: Value = answer.parse()?;
+            let (status, epoch) = (cell(&head["status"]), cell(&head["turn_epoch"]));
+            let what = if head["rebuilt"] == true { "was rebuilt and is" } else { "was not lost: it is" };
+            output.line(format_args!("the state of agent {id} {what} {status} at epoch {epoch}"))
+        }
+    }
+}
+
+async fn get(id: &str, project: &str, output: Output, client: &Client) -> Result<(), Failure> {
+    let mut agent: Value = client.get(&Route::in_project(project, &["agents", id])?).await?.parse()?;
+    let state: Value = client.get(&Route::in_project(project, &["state", "agents", id])?).await?.parse()?;
+    if output.json {
+        agent["state"] = state;
+        return output.json(&agent.to_string());
+    }
+    let names =
+        ["agent_id", "profile_name", "profile_box_id", "worker_target", "display_name", "tags", "metadata"];
+    let mut fields: Vec<_> = names.map(|name| (name, cell(&agent[name]))).to_vec();
+    fields.extend(STATE.map(|name| (name, cell(&state[name]))));
+    fields.extend(["created_at", "updated_at"].map(|name| (name, cell(&agent[name]))));
+    output.fields(&fields)
+}
+
+async fn list(page: &Page, project: &str, output: Output, client: &Client) -> Result<(), Failure> {
+    let mut list: Value = client.get(&Route::in_project(project, &["agents"])?.page(page)).await?.parse()?;
+    // Both lists are by name, so that the same page of states is about the same agents.
+    let states: Value =
+        client.get(&Route::in_project(project, &["state", "agents"])?.page(page)).await?.parse()?;
+    let states = states["items"].as_array().map_or(&[][..], Vec::as_slice);
+    let of = |agent: &Value| states.iter().find(|state| state["agent_id"] == agent["agent_id"]).cloned();
+    for agent in list["items"].as_array_mut().into_iter().flatten() {
+        agent["state"] = of(agent).unwrap_or_default();
+    }
+    if output.json {
+        return output.json(&list.to_string());
+    }
+    let row = |agent: &Value| {
+        let mut row = ["agent_id", "profile_name", "worker_target"].map(|name| cell(&agent[name])).to_vec();
+        row.extend(["status", "queued", "active_agent_turn_id"].map(|name| cell(&agent["state"][name])));
+        row
+    };
+    let items = list["items"].as_array().map_or(&[][..], Vec::as_slice);
+    let header = ["AGENT", "PROFILE", "TARGET", "STATUS", "QUEUED", "TURN"];
+    output.table(&header, items.iter().map(row).collect())?;
+    output.more(&list["next_cursor"]);
+    Ok(())
+}

@@ -1,0 +1,125 @@
+//! `cardwire turn`.
+
+use super::turn_dispatch;
+use crate::{
+    cli::{InProject, Page},
+    client::{Answer, Client},
+    context::Context,
+    failure::Failure,
+    output::Output,
+    route::Route,
+    text::{self, cell},
+};
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+
+#[derive(Debug, Args)]
+pub(crate) struct TurnArgs {
+    #[command(flatten)]
+    project: InProject,
+    #[command(subcommand)]
+    command: TurnCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum TurnCommand {
+    /// Give an agent something to do.
+    Dispatch(Box<turn_dispatch::DispatchArgs>),
+    /// List turns, newest first.
+    List {
+        /// Only turns of this agent.
+        #[arg(long, value_name = "AGENT")]
+        agent: Option<String>,
+        /// Only turns in this state: queued, dispatched, running, suspended, or how they ended.
+        #[arg(long)]
+        status: Option<String>,
+        /// Only turns of this trace.
+        #[arg(long, value_name = "TRACE")]
+        trace: Option<String>,
+        #[command(flatten)]
+        page: Page,
+    },
+    /// Show a turn.
+    #[command(visible_alias = "show")]
+    Get {
+        /// Its id, `turn_…`.
+        id: String,
+    },
+    /// Show what a turn sees, or saw.
+    View {
+        /// Its id, `turn_…`.
+        id: String,
+        /// As it was when this step was written.
+        #[arg(long, value_name = "STEP")]
+        step: Option<String>,
+    },
+    /// Call a turn off.
+    Stop {
+        /// Its id, `turn_…`.
+        id: String,
+        /// Why, for people.
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+    },
+}
+
+pub(crate) async fn run(args: TurnArgs, context: &Context, client: &Client) -> Result<(), Failure> {
+    let (project, output) = (args.project.name()?, context.output);
+    let route = |segments: &[&str]| Route::in_project(project, &[&["turns"], segments].concat());
+    match args.command {
+        TurnCommand::Dispatch(args) => turn_dispatch::run(&args, project, context, client).await,
+        TurnCommand::List { agent, status, trace, page } => {
+            let route = route(&[])?
+                .query("agent_id", agent.as_deref())
+                .query("status", status.as_deref())
+                .query("trace_id", trace.as_deref());
+            list(client.get(&route.page(&page)).await?, output)
+        }
+        TurnCommand::Get { id } => show(client.get(&route(&[&id])?).await?, output),
+        TurnCommand::View { id, step } => {
+            view(client.get(&route(&[&id, "view"])?.query("step_id", step.as_deref())).await?, output)
+        }
+        TurnCommand::Stop { id, reason } => {
+            let body = reason.map_or_else(|| json!({}), |reason| json!({ "reason": reason }));
+            let answer = client.post(&route(&[&id])?.verb("stop"), &body).await?;
+            if output.json { output.json(&answer.text) } else { output.line(format_args!("stopped {id}")) }
+        }
+    }
+}
+
+fn list(answer: Answer, output: Output) -> Result<(), Failure> {
+    if output.json {
+        return output.json(&answer.text);
+    }
+    let list: Value = answer.parse()?;
+    let items = list["items"].as_array().map_or(&[][..], Vec::as_slice);
+    let names = ["agent_turn_id", "agent_id", "status", "turn_epoch", "created_at", "ended_at"];
+    let rows = items.iter().map(|turn| names.map(|name| cell(&turn[name])).to_vec()).collect();
+    output.table(&["TURN", "AGENT", "STATUS", "EPOCH", "CREATED", "ENDED"], rows)?;
+    output.more(&list["next_cursor"]);
+    Ok(())
+}
+
+fn show(answer: Answer, output: Output) -> Result<(), Failure> {
+    if output.json {
+        return output.json(&answer.text);
+    }
+    let turn: Value = answer.parse()?;
+    let fields: Vec<_> = turn.as_object().into_iter().flatten().collect();
+    let fields: Vec<_> = fields.into_iter().map(|(name, value)| (name.as_str(), cell(value))).collect();
+    output.fields(&fields)
+}
+
+fn view(answer: Answer, output: Output) -> Result<(), Failure> {
+    if output.json {
+        return output.json(&answer.text);
+    }
+    let seen: Value = answer.parse()?;
+    let messages = seen["messages"].as_array().map_or(&[][..], Vec::as_slice);
+    let row = |message: &Value| {
+        let mut row = ["card_id", "type", "role"].map(|name| cell(&message[name])).to_vec();
+        row.push(text::content(message));
+        row
+    };
+    output.table_with_preview(&["CARD", "TYPE", "ROLE", "CONTENT"], messages.iter().map(row).collect())
+}

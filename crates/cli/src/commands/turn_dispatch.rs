@@ -1,0 +1,161 @@
+//! `cardwire turn dispatch`: give an agent something to do, and perhaps wait for what comes out.
+
+use crate::{
+    client::Client,
+    context::Context,
+    failure::Failure,
+    follow::{Follower, needs_a_server},
+    route::Route,
+    text::{cell, content},
+};
+use clap::Args;
+use serde_json::{Value, json};
+use std::ops::ControlFlow;
+
+#[derive(Debug, Args)]
+pub(crate) struct DispatchArgs {
+    /// Which agent.
+    #[arg(long, value_name = "AGENT")]
+    agent: String,
+    #[command(flatten)]
+    task: Task,
+    /// What the agent is; its own profile when absent.
+    #[arg(long, value_name = "BOX")]
+    profile_box: Option<String>,
+    /// Where it writes; a new box when absent.
+    #[arg(long, value_name = "BOX")]
+    output_box: Option<String>,
+    /// An id of your own; the same request again under it does nothing.
+    #[arg(long, value_name = "TURN")]
+    id: Option<String>,
+    /// The turn that sends this one.
+    #[arg(long, value_name = "TURN")]
+    parent: Option<String>,
+    /// The channel; `public` when absent.
+    #[arg(long)]
+    channel: Option<String>,
+    /// A name for people.
+    #[arg(long, value_name = "NAME")]
+    display_name: Option<String>,
+    /// Refuse when the agent has something to do already, instead of waiting in its inbox.
+    #[arg(long)]
+    no_queue: bool,
+    /// Wait for the end and print the deliverable.
+    #[arg(long)]
+    wait: bool,
+}
+
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+struct Task {
+    /// What it is given. The box is sealed.
+    #[arg(long, value_name = "BOX")]
+    context_box: Option<String>,
+    /// What it is told: written as a card, in a box of its own.
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    text: Option<String>,
+}
+
+pub(crate) async fn run(
+    args: &DispatchArgs,
+    project: &str,
+    context: &Context,
+    client: &Client,
+) -> Result<(), Failure> {
+    if args.wait {
+        needs_a_server(client)
+            .map_err(|failure| failure.hint("start one with `cardwire up`, or leave out `--wait`"))?;
+    }
+    let profile_box = match &args.profile_box {
+        Some(id) => id.clone(),
+        None => {
+            let agent = client.get(&Route::in_project(project, &["agents", &args.agent])?).await?;
+            cell(&agent.parse::<Value>()?["profile_box_id"])
+        }
+    };
+    let (context_box, written) = match (&args.task.context_box, &args.task.text) {
+        (Some(id), _) => (id.clone(), false),
+        (None, Some(text)) => (write(text, project, client).await?, true),
+        (None, None) => return Err(Failure::usage("nothing to do is given")),
+    };
+    let route = Route::in_project(project, &["l0", "turns"])?;
+    let answer = client.post(&route, &args.body(&profile_box, &context_box)).await.map_err(|failure| {
+        // The box stays; whoever repeats the command would write another one.
+        match written {
+            true => failure.or_hint(format!("the text is in box {context_box}: give it as `--context-box`")),
+            false => failure,
+        }
+    })?;
+    let turn: Value = answer.parse()?;
+    let id = cell(&turn["agent_turn_id"]);
+    if args.wait {
+        return wait(&id, project, context, client).await;
+    }
+    if context.output.json {
+        return context.output.json(&answer.text);
+    }
+    context.output.line(&id)?;
+    if turn["turn_epoch"].is_null() {
+        context.output.note("the agent is busy; the turn waits in its inbox");
+    }
+    Ok(())
+}
+
+impl DispatchArgs {
+    fn body(&self, profile_box: &str, context_box: &str) -> Value {
+        let mut body = json!({
+            "agent_id": self.agent, "profile_box_id": profile_box, "context_box_id": context_box,
+            "queue_if_busy": !self.no_queue,
+        });
+        let optional = [
+            ("output_box_id", &self.output_box),
+            ("agent_turn_id", &self.id),
+            ("parent_agent_turn_id", &self.parent),
+            ("channel_id", &self.channel),
+            ("display_name", &self.display_name),
+        ];
+        for (name, value) in optional {
+            if let Some(value) = value {
+                body[name] = value.clone().into();
+            }
+        }
+        body
+    }
+}
+
+/// Writes the text as a card in a box, and gives the box.
+async fn write(text: &str, project: &str, client: &Client) -> Result<String, Failure> {
+    let card = json!({ "content": text, "metadata": { "type": "task.instruction" } });
+    let card = client.post(&Route::in_project(project, &["l0", "cards"])?, &card).await?;
+    let ids = json!({ "card_ids": [card.parse::<Value>()?["card_id"]] });
+    let made = client.post(&Route::in_project(project, &["l0", "boxes"])?, &ids).await?;
+    Ok(cell(&made.parse::<Value>()?["box_id"]))
+}
+
+/// Follows the turn's own events to its end. They are in the log from its beginning, so none is missed.
+async fn wait(turn: &str, project: &str, context: &Context, client: &Client) -> Result<(), Failure> {
+    let route = Route::in_project(project, &["events"])?.query("agent_turn_id", Some(turn));
+    let mut log = Follower { context, route, follow: true, position: 0 };
+    log.read(client, |data| {
+        let event: Value = serde_json::from_str(data).map_err(|error| {
+            Failure::failed(format!("the server sent an event that makes no sense: {error}"))
+        })?;
+        Ok(if event["kind"] == "agent.task" { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    })
+    .await?;
+    let mut ended: Value = client.get(&Route::in_project(project, &["turns", turn])?).await?.parse()?;
+    let card = cell(&ended["deliverable_card_id"]);
+    let card: Value = client.get(&Route::in_project(project, &["cards", &card])?).await?.parse()?;
+    if context.output.json {
+        ended["deliverable"] = card["content"].clone();
+        context.output.json(&ended.to_string())?;
+    } else {
+        context.output.line(content(&card))?;
+    }
+    if ended["status"] == "success" {
+        return Ok(());
+    }
+    let (status, error) = (cell(&ended["status"]), cell(&ended["error"]));
+    let why = if error.is_empty() { String::new() } else { format!(": {error}") };
+    Err(Failure::failed(format!("the turn ended with status {status}{why}")))
+}

@@ -1,0 +1,44 @@
+//! Commands on turns: load what they touch, decide, commit, ring.
+
+mod claim;
+mod dispatch;
+mod reads;
+mod roster;
+mod run;
+mod watchdog;
+
+pub use claim::ClaimRequest;
+pub use reads::{TurnView, ViewedTurn};
+pub use roster::NewProfile;
+pub use run::NewTurnCard;
+pub use watchdog::{TickAction, TickReport};
+
+use cardwire_model::{AgentId, ProjectId};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+use tokio::sync::{Mutex, MutexGuard};
+
+/// Lets commands on one agent wait for each other here instead of conflicting in the store. Only a help: what keeps
+/// them apart is the guard of every commit.
+pub(crate) struct Turnstile {
+    stripes: Vec<Mutex<()>>,
+    /// Without a random seed, so that a simulated run can be repeated.
+    hasher: BuildHasherDefault<DefaultHasher>,
+}
+
+const STRIPES: usize = 1_024;
+
+impl Default for Turnstile {
+    fn default() -> Self {
+        Self {
+            stripes: (0..STRIPES).map(|_| Mutex::new(())).collect(),
+            hasher: BuildHasherDefault::default(),
+        }
+    }
+}
+
+impl Turnstile {
+    pub(crate) async fn pass(&self, project: &ProjectId, agent: &AgentId) -> MutexGuard<'_, ()> {
+        let place = self.hasher.hash_one((project, agent)) as usize % STRIPES;
+        self.stripes[place].lock().await
+    }
+}

@@ -1,0 +1,119 @@
+//! Claiming: a worker waits for rows and is given leases.
+
+use crate::{Caller, Kernel, KernelError};
+use cardwire_model::{Hash256, ProjectId, WorkerTarget};
+use cardwire_protocol::{
+    Moment,
+    turn::claim::{self, Candidate, Claim, Claimed, Lease},
+};
+use cardwire_store::{ClaimQuery, Claimable, CommitError, DecideClaim};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+/// What a worker asks for.
+#[derive(Debug, Clone)]
+pub struct ClaimRequest {
+    /// Which rows.
+    pub worker_target: WorkerTarget,
+    /// Who it is.
+    pub worker_id: String,
+    /// At most so many.
+    pub max_turns: usize,
+    /// How long to wait for the first.
+    pub wait: Duration,
+    /// Of these projects; all when `None`.
+    pub projects: Option<Vec<ProjectId>>,
+    /// Start what is claimed in the same commit.
+    pub start: bool,
+}
+
+/// How long a waiting claim goes without looking. Work of other processes is found this way when no bus tells of it.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+impl Kernel {
+    /// Claims what waits for the worker, and waits for it if need be.
+    pub async fn claim(&self, caller: &Caller, request: &ClaimRequest) -> Result<Vec<Lease>, KernelError> {
+        let mut bell = self.bells.listen(&request.worker_target);
+        let end = tokio::time::sleep(request.wait);
+        tokio::pin!(end);
+        let mut stop = self.tasks().stop();
+        loop {
+            bell.mark_unchanged();
+            let leases = self.claim_now(caller, request).await?;
+            if !leases.is_empty() || request.wait.is_zero() {
+                return Ok(leases);
+            }
+            tokio::select! {
+                _ = bell.changed() => {}
+                () = tokio::time::sleep(LOOK_EVERY) => {}
+                () = &mut end => return Ok(vec![]),
+                () = stop.stopped() => return Ok(vec![]),
+            }
+        }
+    }
+
+    /// Claims what is there now.
+    pub async fn claim_now(
+        &self,
+        caller: &Caller,
+        request: &ClaimRequest,
+    ) -> Result<Vec<Lease>, KernelError> {
+        let moment = self.moment(caller);
+        let query = ClaimQuery {
+            worker_target: request.worker_target.clone(),
+            projects: request.projects.clone(),
+            now: moment.now,
+            limit: request.max_turns,
+        };
+        let claims: Arc<Mutex<BTreeMap<ProjectId, Claimed>>> = Arc::default();
+        let decide = self.decide_claim(request, moment, Arc::clone(&claims));
+        let applied = match self.store.claim(&query, decide).await {
+            Ok(applied) => applied,
+            Err(CommitError::Conflict(_)) => vec![],
+            Err(CommitError::Store(error)) => return Err(error.into()),
+        };
+        let mut claims = std::mem::take(&mut *claims.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut leases = vec![];
+        for (project, claimed) in &mut claims {
+            for agent in &claimed.lost {
+                if let Err(error) = self.rebuild(project, caller, agent).await {
+                    tracing::warn!(%error, "could not rebuild the state of an agent");
+                }
+            }
+            if applied.contains(project) {
+                self.changes.committed(!claimed.commit.events.is_empty(), false);
+                leases.append(&mut claimed.leases);
+            }
+        }
+        metrics::counter!("cardwire_leases_total").increment(leases.len() as u64);
+        Ok(leases)
+    }
+
+    fn decide_claim(
+        &self,
+        request: &ClaimRequest,
+        moment: Moment,
+        claims: Arc<Mutex<BTreeMap<ProjectId, Claimed>>>,
+    ) -> DecideClaim {
+        let claim = Claim { worker_id: request.worker_id.clone(), start: request.start };
+        let ids = Arc::clone(&self.ids);
+        Arc::new(move |project: &ProjectId, rows: Vec<Claimable>| {
+            let candidates: Vec<_> = rows.iter().map(candidate).collect();
+            let secret = || {
+                let secret = ids.secret();
+                (secret, Hash256::of(&secret))
+            };
+            let claimed = claim::decide(project, &candidates, &claim, &secret, &moment);
+            let commit = claimed.commit.clone();
+            claims.lock().unwrap_or_else(PoisonError::into_inner).insert(project.clone(), claimed);
+            commit
+        })
+    }
+}
+
+fn candidate(row: &Claimable) -> Candidate<'_> {
+    Candidate { item: &row.item, turn: row.turn.as_ref(), head: row.head.as_ref() }
+}

@@ -1,0 +1,157 @@
+//! Dispatching, leasing what waits, and rebuilding what was lost.
+
+use crate::{Caller, Done, Kernel, KernelError, Remember, execute::Plan};
+use cardwire_model::{
+    AgentId, EdgePhase, InboxStatus, Keys, Primitive, ProjectId, Realm, Timestamp, TurnId, TurnPayload,
+    limits,
+};
+use cardwire_protocol::{
+    Rejection,
+    turn::{
+        dispatch::{self, Dispatch, Dispatched, Receipt},
+        dispatch_next, next_output_box,
+        rebuild::{self, Rebuilt},
+    },
+};
+use cardwire_store::{CommitError, RowFilter};
+
+impl Kernel {
+    /// Puts a turn into an agent's inbox, and leases it when the agent is idle.
+    pub async fn dispatch(
+        &self,
+        project: &ProjectId,
+        caller: &Caller,
+        command: &Dispatch,
+        remember: Option<&Remember<Dispatched>>,
+    ) -> Result<Done<Dispatched>, KernelError> {
+        command.check()?;
+        // Many at once for one agent wait here rather than race.
+        let _turn = match &command.agent_id {
+            Some(agent) => Some(self.turnstile.pass(project, agent).await),
+            None => None,
+        };
+        for _ in 0..limits::DECIDE_ATTEMPTS {
+            match self.dispatch_once(project, caller, command, remember).await {
+                Err(KernelError::Rejected(Rejection::Lost(agent))) => {
+                    self.rebuild_at(project, caller, &agent, None).await?;
+                }
+                done => return done,
+            }
+        }
+        Err(KernelError::Contended)
+    }
+
+    async fn dispatch_once(
+        &self,
+        project: &ProjectId,
+        caller: &Caller,
+        command: &Dispatch,
+        remember: Option<&Remember<Dispatched>>,
+    ) -> Result<Done<Dispatched>, KernelError> {
+        let realm = Realm::from(project.clone());
+        let given = [command.profile_box, command.context_box, command.output_box];
+        let boxes: Vec<_> = given.into_iter().flatten().collect();
+        let correlation = command.named_correlation();
+        let keys = Keys {
+            agent: command.agent_id.clone(),
+            turn: command.turn_id,
+            depth_of: command.parent_turn,
+            writers_of: [command.context_box, command.output_box].into_iter().flatten().collect(),
+            boxes,
+            edge: correlation.map(|id| (Primitive::Enqueue, EdgePhase::Request, id)),
+            ..Keys::default()
+        };
+        let plan = Plan { realm: &realm, caller, keys, flat: None, remember };
+        self.execute(plan, |loaded, moment| dispatch::decide(&loaded.snapshot, project, command, moment))
+            .await
+    }
+
+    /// What the caller of an earlier dispatch was told (DP-10).
+    pub async fn receipt(&self, project: &ProjectId, turn: TurnId) -> Result<Receipt, KernelError> {
+        let missing = || Rejection::NotFound { what: "turn", id: turn.to_string() };
+        let item = self.store.turn(project, turn).await?.ok_or_else(missing)?;
+        let payload = TurnPayload::from_stored(&item.payload).map_err(|_| missing())?;
+        Ok(Receipt {
+            agent_id: item.agent_id,
+            turn_id: item.turn_id,
+            inbox_id: item.id,
+            epoch: item.epoch,
+            trace_id: item.trace_id.unwrap_or_default(),
+            output_box: payload.output_box,
+            context_box: payload.context_box,
+        })
+    }
+
+    /// Leases the oldest waiting turn of an idle agent.
+    pub(crate) async fn dispatch_next_at(
+        &self,
+        project: &ProjectId,
+        caller: &Caller,
+        agent: &AgentId,
+        now: Option<Timestamp>,
+    ) -> Result<Option<TurnId>, KernelError> {
+        let realm = Realm::from(project.clone());
+        for _ in 0..limits::DECIDE_ATTEMPTS {
+            let keys = Keys { agent: Some(agent.clone()), ..Keys::default() };
+            let mut snapshot = self.store.load(&realm, &keys).await?;
+            let filter = RowFilter {
+                agent_id: Some(agent.clone()),
+                inbox_status: Some(InboxStatus::Queued),
+                turns_only: true,
+                ..RowFilter::default()
+            };
+            let mut waiting =
+                self.store.inbox(project, &filter, None, limits::INBOX_TURNS as usize + 1).await?;
+            waiting.reverse();
+            waiting.truncate(limits::POISON_ROWS + 1);
+            if let Some(box_id) = next_output_box(&waiting) {
+                let keys = Keys { boxes: vec![box_id], ..Keys::default() };
+                snapshot.boxes = self.store.load(&realm, &keys).await?.boxes;
+            }
+            let moment = self.moment_at(caller, now);
+            let decision = dispatch_next::decide(&snapshot, project, agent, &waiting, &moment)?;
+            match self.commit(decision.commit).await {
+                Ok(()) => return Ok(decision.outcome),
+                Err(CommitError::Conflict(_)) => {}
+                Err(CommitError::Store(error)) => return Err(error.into()),
+            }
+        }
+        Err(KernelError::Contended)
+    }
+
+    /// Rebuilds the head of an agent that has lost it (WD-08).
+    pub async fn rebuild(
+        &self,
+        project: &ProjectId,
+        caller: &Caller,
+        agent: &AgentId,
+    ) -> Result<Rebuilt, KernelError> {
+        self.rebuild_at(project, caller, agent, None).await
+    }
+
+    pub(crate) async fn rebuild_at(
+        &self,
+        project: &ProjectId,
+        caller: &Caller,
+        agent: &AgentId,
+        now: Option<Timestamp>,
+    ) -> Result<Rebuilt, KernelError> {
+        let realm = Realm::from(project.clone());
+        for _ in 0..limits::DECIDE_ATTEMPTS {
+            let keys = Keys { agent: Some(agent.clone()), ..Keys::default() };
+            let mut snapshot = self.store.load(&realm, &keys).await?;
+            let open = snapshot.lost.as_ref().and_then(|lost| lost.open.as_ref());
+            if let Some(box_id) = open.and_then(|item| item.output_box) {
+                let keys = Keys { boxes: vec![box_id], ..Keys::default() };
+                snapshot.boxes = self.store.load(&realm, &keys).await?.boxes;
+            }
+            let decision = rebuild::decide(&snapshot, project, agent, &self.moment_at(caller, now))?;
+            match self.commit(decision.commit).await {
+                Ok(()) => return Ok(decision.outcome),
+                Err(CommitError::Conflict(_)) => {}
+                Err(CommitError::Store(error)) => return Err(error.into()),
+            }
+        }
+        Err(KernelError::Contended)
+    }
+}

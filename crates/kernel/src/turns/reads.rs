@@ -1,0 +1,166 @@
+//! Reading turns: heads, rows, steps, edges, and what a turn sees.
+
+use crate::{Kernel, KernelError};
+use cardwire_model::{
+    AgentId, BoxId, Card, CardId, Edge, EdgeId, Hash256, Head, IdentityEdge, InboxItem, ProjectId, Status,
+    Step, StepId, Timestamp, TurnId, TurnPayload,
+};
+use cardwire_protocol::{Rejection, turn::view};
+use cardwire_store::RowFilter;
+use std::{collections::HashMap, sync::Arc};
+
+/// A turn with the state it is in.
+#[derive(Debug, Clone)]
+pub struct ViewedTurn {
+    /// Its row.
+    pub item: InboxItem,
+    /// The agent's head, when this is its live turn.
+    pub head: Option<Head>,
+}
+
+/// What a turn sees.
+#[derive(Debug, Clone)]
+pub struct TurnView {
+    /// The turn's row.
+    pub item: InboxItem,
+    /// The boxes it is made from.
+    pub context_box: BoxId,
+    /// See there.
+    pub output_box: BoxId,
+    /// The visible cards in order.
+    pub cards: Vec<Arc<Card>>,
+}
+
+impl Kernel {
+    /// Heads by agent.
+    pub async fn list_heads(
+        &self,
+        project: &ProjectId,
+        status: Option<Status>,
+        after: Option<&AgentId>,
+        limit: usize,
+    ) -> Result<Vec<Head>, KernelError> {
+        Ok(self.store.heads(project, status, after, limit).await?)
+    }
+
+    /// The head of an agent. An agent of the roster that never had a turn has none.
+    pub async fn head(&self, project: &ProjectId, agent: &AgentId) -> Result<Option<Head>, KernelError> {
+        Ok(self.store.head(project, agent).await?)
+    }
+
+    /// Inbox rows, newest first.
+    pub async fn list_inbox(
+        &self,
+        project: &ProjectId,
+        filter: &RowFilter,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<Vec<InboxItem>, KernelError> {
+        Ok(self.store.inbox(project, filter, before, limit).await?)
+    }
+
+    /// Steps, newest first.
+    pub async fn list_steps(
+        &self,
+        project: &ProjectId,
+        filter: &RowFilter,
+        before: Option<&(Timestamp, StepId)>,
+        limit: usize,
+    ) -> Result<Vec<Step>, KernelError> {
+        Ok(self.store.steps(project, filter, before, limit).await?)
+    }
+
+    /// Edges, newest first.
+    pub async fn list_edges(
+        &self,
+        project: &ProjectId,
+        filter: &RowFilter,
+        before: Option<EdgeId>,
+        limit: usize,
+    ) -> Result<Vec<Edge>, KernelError> {
+        Ok(self.store.edges(project, filter, before, limit).await?)
+    }
+
+    /// Identity edges, newest first.
+    pub async fn list_identity_edges(
+        &self,
+        project: &ProjectId,
+        filter: &RowFilter,
+        before: Option<EdgeId>,
+        limit: usize,
+    ) -> Result<Vec<IdentityEdge>, KernelError> {
+        Ok(self.store.identity_edges(project, filter, before, limit).await?)
+    }
+
+    /// A turn and the state it is in.
+    pub async fn turn(&self, project: &ProjectId, turn: TurnId) -> Result<ViewedTurn, KernelError> {
+        let item = self.turn_row(project, turn).await?;
+        let head = match item.ended {
+            Some(_) => None,
+            None => self.store.head(project, &item.agent_id).await?,
+        };
+        let is_live = |head: &Head| head.live.as_ref().is_some_and(|live| live.turn_id == turn);
+        Ok(ViewedTurn { item, head: head.filter(is_live) })
+    }
+
+    /// Whether a secret's hash opens the turn (SEC-02). Remembered for half a second; every write is checked again by
+    /// its decision.
+    pub async fn opens_turn(
+        &self,
+        project: &ProjectId,
+        turn: TurnId,
+        hash: Hash256,
+    ) -> Result<bool, KernelError> {
+        let (key, now) = ((project.clone(), turn, hash), self.now());
+        if self.leases.get(&key, now).is_some() {
+            return Ok(true);
+        }
+        let opens = self.store.turn(project, turn).await?.is_some_and(|item| item.token_hash == Some(hash));
+        if opens {
+            self.leases.put(key, (), now);
+        }
+        Ok(opens)
+    }
+
+    /// What the turn sees (WK-02, WK-03), or saw at one of its steps (CB-17).
+    pub async fn turn_view(
+        &self,
+        project: &ProjectId,
+        turn: TurnId,
+        step: Option<&StepId>,
+    ) -> Result<TurnView, KernelError> {
+        let ViewedTurn { item, head } = self.turn(project, turn).await?;
+        let payload = TurnPayload::from_stored(&item.payload);
+        let payload = payload.map_err(|_| Rejection::Conflict("the turn's row is damaged".to_owned()))?;
+        let context = self.view_box(project, payload.context_box, None).await?;
+        let output = self.view_box(project, payload.output_box, None).await?;
+        let len = output.head.len;
+        let live = head.as_ref().and_then(|head| head.live.as_ref());
+        let (watermark, mut end) = match (&item.ended, live) {
+            (Some(ended), _) => ended.output,
+            (None, Some(live)) => (live.watermark, len),
+            // It waits: all there is was there before it.
+            (None, None) => (len, len),
+        };
+        if let Some(id) = step {
+            let missing = || Rejection::NotFound { what: "step", id: id.to_string() };
+            let step = self.store.step(project, id).await?.filter(|step| step.turn_id == turn);
+            end = end.min(step.ok_or_else(missing)?.output_len);
+        }
+        let shown: Vec<CardId> = output.card_ids().take(end as usize).collect();
+        let context: Vec<CardId> = context.card_ids().collect();
+        let ids = view::order(&context, &shown, watermark as usize);
+        let mut cards: HashMap<CardId, Arc<Card>> = HashMap::new();
+        for box_id in [payload.context_box, payload.output_box] {
+            let of_box = self.box_cards(project, box_id).await?.cards;
+            cards.extend(of_box.into_iter().map(|card| (card.id, card)));
+        }
+        let cards = ids.iter().filter_map(|id| cards.get(id).cloned()).collect();
+        Ok(TurnView { item, context_box: payload.context_box, output_box: payload.output_box, cards })
+    }
+
+    async fn turn_row(&self, project: &ProjectId, turn: TurnId) -> Result<InboxItem, KernelError> {
+        let found = self.store.turn(project, turn).await?;
+        found.ok_or_else(|| Rejection::NotFound { what: "turn", id: turn.to_string() }.into())
+    }
+}

@@ -1,0 +1,246 @@
+//! The loop of every command on a turn: load its rows and what its kind of command needs besides, decide, commit; when
+//! somebody else got in between, do it again on fresh rows.
+
+use crate::{Caller, Done, Kernel, KernelError, Remember, doorbell::Ring};
+use cardwire_model::{
+    BoxId, CardDraft, CardId, InboxId, Keys, Origin, ProjectId, Realm, Snapshot, Timestamp, limits,
+};
+use cardwire_protocol::{
+    Decision, Moment, Rejection,
+    idempotency::{self, Known},
+    turn::{self, Command, Outcome, Remains, append::NewCard, next_output_box},
+};
+use cardwire_store::CommitError;
+use std::collections::HashSet;
+
+/// A card that a turn writes.
+#[derive(Debug, Clone)]
+pub struct NewTurnCard {
+    /// The id the caller chose, if any.
+    pub id: Option<CardId>,
+    /// What it says.
+    pub draft: CardDraft,
+}
+
+/// How many entries of an output box are looked at for what a turn leaves behind.
+const REMAINS: u32 = 200;
+
+impl Kernel {
+    /// Makes the cards of a turn from what its worker described.
+    pub fn turn_cards(&self, cards: Vec<NewTurnCard>) -> Result<Vec<NewCard>, KernelError> {
+        let now = self.now();
+        let make = |new: NewTurnCard| {
+            let id = new.id.unwrap_or_else(|| self.card_id());
+            let mut card = new.draft.into_card(id, Origin::Agent, now)?;
+            if card.kind.as_str() == "tool.result" {
+                card.origin = Origin::Tool;
+            }
+            Ok(NewCard { card, named: new.id.is_some() })
+        };
+        cards.into_iter().map(make).collect()
+    }
+
+    /// Runs a command on a turn to its end.
+    pub async fn turn_command(
+        &self,
+        project: &ProjectId,
+        caller: &Caller,
+        command: Command,
+        remember: Option<&Remember<Outcome>>,
+    ) -> Result<Done<Outcome>, KernelError> {
+        self.turn_command_at(project, caller, command, remember, None).await
+    }
+
+    /// The same at a moment of the caller's choice.
+    pub(crate) async fn turn_command_at(
+        &self,
+        project: &ProjectId,
+        caller: &Caller,
+        mut command: Command,
+        remember: Option<&Remember<Outcome>>,
+        now: Option<Timestamp>,
+    ) -> Result<Done<Outcome>, KernelError> {
+        let realm = Realm::from(project.clone());
+        let keys = Keys { answer: remember.map(|remember| remember.key.clone()), ..turn_keys(&command) };
+        for attempt in 0..limits::DECIDE_ATTEMPTS {
+            let mut snapshot = self.store.load(&realm, &keys).await?;
+            let known = match remember {
+                Some(remember) => idempotency::known(&snapshot, &remember.key)?,
+                None => Known::Repeatable,
+            };
+            if let Known::Answered(answer) = known {
+                return Ok(Done::Replayed(answer));
+            }
+            // After a lost race, wait for those who won it instead of racing again.
+            let agent = snapshot.turn.as_ref().map(|rows| rows.item.agent_id.clone());
+            let _turn = match agent.as_ref().filter(|_| attempt > 0) {
+                Some(agent) => {
+                    let passed = self.turnstile.pass(project, agent).await;
+                    snapshot = self.store.load(&realm, &keys).await?;
+                    Some(passed)
+                }
+                None => None,
+            };
+            self.load_more(project, &realm, &mut command, &mut snapshot).await?;
+            let moment = self.moment_at(caller, now);
+            let decided = turn::decide(&snapshot, project, &command, &moment);
+            let Decision { mut commit, outcome } = match decided {
+                Ok(decision) => decision,
+                Err(Rejection::Lost(agent)) => {
+                    self.rebuild_at(project, caller, &agent, now).await?;
+                    continue;
+                }
+                Err(rejection) => return Err(rejection.into()),
+            };
+            if let (Some(remember), Known::New) = (remember, known) {
+                let answer = (remember.render)(&outcome);
+                commit.writes.push(idempotency::remember(&remember.key, answer, moment.now));
+            }
+            match self.commit(commit).await {
+                Ok(()) => {
+                    if outcome == Outcome::Rung
+                        && let Some(item) = &snapshot.inbox
+                    {
+                        self.ring(&Ring::of(project, item, "watchdog"));
+                    }
+                    return Ok(Done::Fresh(outcome));
+                }
+                Err(CommitError::Conflict(_)) => {}
+                Err(CommitError::Store(error)) => return Err(error.into()),
+            }
+        }
+        Err(KernelError::Contended)
+    }
+
+    /// What a command needs that only its rows tell.
+    async fn load_more(
+        &self,
+        project: &ProjectId,
+        realm: &Realm,
+        command: &mut Command,
+        snapshot: &mut Snapshot,
+    ) -> Result<(), KernelError> {
+        if command.wants_calls() {
+            let calls = self.store.calls(project, command.turn_id()).await?;
+            match command {
+                Command::Append(append) => append.calls = calls,
+                Command::Finish(finish) => finish.calls = calls,
+                Command::Suspend(suspend) => suspend.calls = calls,
+                Command::Report(report) => report.calls = calls,
+                Command::Start(_)
+                | Command::Heartbeat(_)
+                | Command::Step(_)
+                | Command::Release(_)
+                | Command::Stop(_)
+                | Command::Reap(_)
+                | Command::ExpireTools(..)
+                | Command::Requeue(..)
+                | Command::Ring(..)
+                | Command::Archive(_) => {}
+            }
+        }
+        let live = snapshot.head.as_ref().and_then(|head| head.live.as_deref());
+        let output = live.filter(|live| live.turn_id == command.turn_id()).map(|live| live.output_box);
+        let undelivered = live.is_some_and(|live| live.deliverable.is_none());
+        let named = command.named_cards();
+        if let (Some(output), false) = (output, named.is_empty()) {
+            self.load_members(project, realm, output, named, snapshot).await?;
+        }
+        if command.wants_remains() && undelivered {
+            let remains = self.remains(project, snapshot).await?;
+            match command {
+                Command::Reap(reap) => reap.remains = remains,
+                Command::Stop(stop) => stop.remains = remains,
+                Command::Archive(archive) => archive.remains = remains,
+                Command::Finish(finish) => finish.remains = remains,
+                Command::Start(_)
+                | Command::Heartbeat(_)
+                | Command::Append(_)
+                | Command::Step(_)
+                | Command::Suspend(_)
+                | Command::Report(_)
+                | Command::Release(_)
+                | Command::ExpireTools(..)
+                | Command::Requeue(..)
+                | Command::Ring(..) => {}
+            }
+        }
+        let next = snapshot.turn.as_ref().and_then(|rows| next_output_box(&rows.next));
+        if let Some(box_id) = next.filter(|id| !snapshot.boxes.contains_key(id)) {
+            let keys = Keys { boxes: vec![box_id], ..Keys::default() };
+            snapshot.boxes.extend(self.store.load(realm, &keys).await?.boxes);
+        }
+        Ok(())
+    }
+
+    /// Which cards the output box shows already.
+    async fn load_members(
+        &self,
+        project: &ProjectId,
+        realm: &Realm,
+        output: BoxId,
+        named: Vec<CardId>,
+        snapshot: &mut Snapshot,
+    ) -> Result<(), KernelError> {
+        let keys = Keys { members: Some((output, named.clone())), ..Keys::default() };
+        let found = self.store.load(realm, &keys).await?;
+        snapshot.members = found.members;
+        // The store knows direct entries; a box with segments shows more than those.
+        if let Some(head) = found.boxes.get(&output).filter(|head| head.depth > 0) {
+            let shown: HashSet<_> = self.flat_ids(project, head).await?.into_iter().collect();
+            snapshot.members.extend(named.iter().filter(|id| shown.contains(id)));
+        }
+        Ok(())
+    }
+
+    /// What a turn left in its output box that a deliverable can be made of (WD-06).
+    async fn remains(&self, project: &ProjectId, snapshot: &Snapshot) -> Result<Remains, KernelError> {
+        let live = snapshot.head.as_ref().and_then(|head| head.live.as_deref());
+        let Some(live) = live else { return Ok(Remains::default()) };
+        let Some(head) = snapshot.boxes.get(&live.output_box) else { return Ok(Remains::default()) };
+        let from = live.watermark.max(head.entries.saturating_sub(REMAINS));
+        let entries = self.store.box_cards(project, live.output_box, head.generation, from).await?;
+        let mut remains = Remains::default();
+        for card in entries.into_iter().filter_map(|entry| entry.card) {
+            match card.kind.as_str() {
+                "tool.result" => remains.tool_results += 1,
+                "agent.thought" => {
+                    let text = card.content.to_text();
+                    remains.last_thought = Some(text.unwrap_or_else(|| card.content.as_str().to_owned()));
+                }
+                _ => {}
+            }
+        }
+        Ok(remains)
+    }
+
+    pub(crate) fn moment_at(&self, caller: &Caller, now: Option<Timestamp>) -> Moment {
+        let moment = self.moment(caller);
+        Moment { now: now.unwrap_or(moment.now), ..moment }
+    }
+}
+
+fn turn_keys(command: &Command) -> Keys {
+    let inbox: Option<InboxId> = match command {
+        Command::Requeue(_, inbox) | Command::Ring(_, inbox) => Some(*inbox),
+        Command::Archive(archive) => Some(archive.inbox_id),
+        Command::Start(_)
+        | Command::Heartbeat(_)
+        | Command::Append(_)
+        | Command::Step(_)
+        | Command::Suspend(_)
+        | Command::Report(_)
+        | Command::Finish(_)
+        | Command::Release(_)
+        | Command::Stop(_)
+        | Command::Reap(_)
+        | Command::ExpireTools(..) => None,
+    };
+    Keys {
+        turn: Some(command.turn_id()),
+        cards: command.named_cards(),
+        step: command.named_step(),
+        inbox,
+        ..Keys::default()
+    }
+}

@@ -1,0 +1,206 @@
+//! The watchdog's rounds: find rows that are old enough, ask `protocol` what is due, run each command by itself
+//! (WD-13). Several processes may do it at once: whoever is second finds nothing left to do.
+
+use crate::{Caller, Done, Kernel, KernelError, spawn::Stop};
+use cardwire_model::{AgentId, InboxId, ProjectId, Timestamp, TurnId, limits};
+use cardwire_protocol::{
+    Actor, Rejection, audit,
+    turn::{Command, Outcome},
+    watchdog::{self, Due},
+};
+use cardwire_store::{CommitError, Horizon, StoreError, Watched};
+use std::{collections::HashSet, time::Duration};
+
+/// What a round did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TickReport {
+    /// The moment it was run for.
+    pub now: Timestamp,
+    /// What was done, in order.
+    pub actions: Vec<TickAction>,
+}
+
+/// One thing a round did, or tried to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TickAction {
+    /// `ring`, `reap`, `expire_tools`, `requeue`, `archive`, `dispatch_next` or `rebuild`.
+    pub action: &'static str,
+    /// In which project.
+    pub project: ProjectId,
+    /// For which agent.
+    pub agent_id: Option<AgentId>,
+    /// For which turn.
+    pub turn_id: Option<TurnId>,
+    /// For which row.
+    pub inbox_id: Option<InboxId>,
+    /// Why it could not be done.
+    pub error: Option<String>,
+}
+
+impl Kernel {
+    /// Runs one round because somebody asked for it, and records that they did.
+    pub async fn tick_by_hand(
+        &self,
+        caller: &Caller,
+        now: Option<Timestamp>,
+    ) -> Result<TickReport, KernelError> {
+        let report = self.tick(now).await?;
+        let commit = audit::record_tick(&self.moment(caller), report.now, report.actions.len());
+        match self.commit(commit).await {
+            Ok(()) | Err(CommitError::Conflict(_)) => Ok(report),
+            Err(CommitError::Store(error)) => Err(error.into()),
+        }
+    }
+
+    /// Runs one round, at the moment given or now.
+    pub async fn tick(&self, now: Option<Timestamp>) -> Result<TickReport, KernelError> {
+        let now = now.unwrap_or_else(|| self.now());
+        let mut round = Round { now, actions: vec![], rung: HashSet::new() };
+        self.tick_heads(&mut round).await?;
+        self.tick_items(&mut round).await?;
+        for action in &round.actions {
+            metrics::counter!("cardwire_watchdog_total", "action" => action.action).increment(1);
+        }
+        Ok(TickReport { now, actions: round.actions })
+    }
+
+    async fn tick_heads(&self, round: &mut Round) -> Result<(), StoreError> {
+        let horizon = self.horizon(round.now);
+        let mut after = None;
+        loop {
+            let page = self.store.due_heads(&horizon, after.as_ref(), limits::WATCHDOG_PAGE).await?;
+            let ended = page.len() < limits::WATCHDOG_PAGE;
+            for row in page {
+                let Watched { project, head: Some(head), item } = row else { continue };
+                after = Some((project.clone(), head.agent_id.clone()));
+                let due = watchdog::due_head(&head, item.as_ref(), &self.watchdog, round.now);
+                if let Some(due) = due {
+                    self.act(round, &project, Some(head.agent_id), due).await;
+                }
+            }
+            if ended {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn tick_items(&self, round: &mut Round) -> Result<(), StoreError> {
+        let horizon = self.horizon(round.now);
+        let mut after = None;
+        loop {
+            let page = self.store.due_items(&horizon, after.as_ref(), limits::WATCHDOG_PAGE).await?;
+            let ended = page.len() < limits::WATCHDOG_PAGE;
+            for row in page {
+                let Watched { project, head, item: Some(item) } = row else { continue };
+                after = Some((project.clone(), item.id));
+                let due = watchdog::due_item(&item, head.as_ref(), &self.watchdog, round.now);
+                if let Some(due) = due {
+                    self.act(round, &project, Some(item.agent_id), due).await;
+                }
+            }
+            if ended {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Does one thing; whatever goes wrong with it is its own affair.
+    async fn act(&self, round: &mut Round, project: &ProjectId, agent_id: Option<AgentId>, due: Due) {
+        let caller = Caller { actor: Actor::system("watchdog") };
+        let (action, turn_id, inbox_id) = describe(&due);
+        if let Some(inbox_id) = inbox_id.filter(|_| action == "ring")
+            && !round.rung.insert(inbox_id)
+        {
+            return;
+        }
+        let outcome = match due {
+            Due::Turn(command) => {
+                let done = self.turn_command_at(project, &caller, command, None, Some(round.now)).await;
+                done.map(|done| !matches!(done, Done::Fresh(Outcome::Nothing)))
+            }
+            Due::DispatchNext(agent) => {
+                self.dispatch_next_at(project, &caller, &agent, Some(round.now)).await.map(|_| true)
+            }
+            Due::Rebuild(agent) => {
+                self.rebuild_at(project, &caller, &agent, Some(round.now)).await.map(|_| true)
+            }
+        };
+        let error = match outcome {
+            Ok(true) => None,
+            // Somebody else was there first.
+            Ok(false) | Err(KernelError::Rejected(Rejection::StaleTurn(..))) => return,
+            Err(error) => {
+                tracing::warn!(%error, action, %project, "the watchdog could not act on a row");
+                Some(error.to_string())
+            }
+        };
+        round.actions.push(TickAction {
+            action,
+            project: project.clone(),
+            agent_id,
+            turn_id,
+            inbox_id,
+            error,
+        });
+    }
+
+    fn horizon(&self, now: Timestamp) -> Horizon {
+        let old = watchdog::old_enough(&self.watchdog, now);
+        Horizon {
+            dispatched: old.dispatched,
+            running: old.running,
+            resume: old.resume,
+            pending: old.pending,
+            processing: old.processing,
+        }
+    }
+
+    pub(crate) async fn keep_watching(&self, mut stop: Stop) {
+        let pause = match u64::try_from(self.watchdog.tick) {
+            Ok(seconds) if seconds > 0 => Duration::from_secs(seconds),
+            Ok(_) | Err(_) => return,
+        };
+        loop {
+            tokio::select! {
+                () = tokio::time::sleep(pause) => {}
+                () = stop.stopped() => return,
+            }
+            if let Err(error) = self.tick(None).await {
+                tracing::warn!(%error, "the watchdog could not look");
+            }
+        }
+    }
+}
+
+struct Round {
+    now: Timestamp,
+    actions: Vec<TickAction>,
+    /// Rows that were rung for: once per round is enough.
+    rung: HashSet<InboxId>,
+}
+
+fn describe(due: &Due) -> (&'static str, Option<TurnId>, Option<InboxId>) {
+    match due {
+        Due::Turn(command) => {
+            let turn = Some(command.turn_id());
+            match command {
+                Command::Ring(_, inbox) => ("ring", turn, Some(*inbox)),
+                Command::Requeue(_, inbox) => ("requeue", turn, Some(*inbox)),
+                Command::Archive(archive) => ("archive", turn, Some(archive.inbox_id)),
+                Command::Reap(_) => ("reap", turn, None),
+                Command::ExpireTools(..) => ("expire_tools", turn, None),
+                Command::Start(_)
+                | Command::Heartbeat(_)
+                | Command::Append(_)
+                | Command::Step(_)
+                | Command::Suspend(_)
+                | Command::Report(_)
+                | Command::Finish(_)
+                | Command::Release(_)
+                | Command::Stop(_) => ("command", turn, None),
+            }
+        }
+        Due::DispatchNext(_) => ("dispatch_next", None, None),
+        Due::Rebuild(_) => ("rebuild", None, None),
+    }
+}

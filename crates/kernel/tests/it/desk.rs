@@ -1,0 +1,165 @@
+//! A kernel on the reference store with one project, a few agents, and a clock to move.
+
+use cardwire_kernel::{
+    Caller, ClaimRequest, Done, Kernel, KernelConfig, NewProfile,
+    clock::Clock,
+    protocol::{
+        Actor,
+        facts::create_box::Created,
+        project::create::CreateProject,
+        roster::add_agent::AddAgent,
+        turn::{
+            Command, Fence, Outcome, Proof,
+            claim::Lease,
+            dispatch::{Dispatch, Dispatched, Receipt},
+            finish::{Deliverable, Finish},
+        },
+    },
+};
+use cardwire_model::{
+    AgentId, BoxId, CanonicalJson, CardDraft, Channel, Event, EventKind, Hash256, ProjectId, ProjectSettings,
+    TaskStatus, Timestamp, TurnId, limits,
+};
+use cardwire_store::EventFilter;
+use cardwire_testkit::{ManualClock, ReferenceStore};
+use std::{sync::Arc, time::Duration};
+
+pub(crate) struct Desk {
+    pub(crate) kernel: Arc<Kernel>,
+    pub(crate) store: Arc<ReferenceStore>,
+    pub(crate) clock: Arc<SharedClock>,
+    pub(crate) project: ProjectId,
+    profile_box: BoxId,
+    context_box: BoxId,
+}
+
+pub(crate) struct SharedClock(pub(crate) ManualClock);
+
+impl Clock for SharedClock {
+    fn now(&self) -> Timestamp {
+        self.0.now()
+    }
+}
+
+pub(crate) fn caller() -> Caller {
+    Caller { actor: Actor::system("test") }
+}
+
+fn json(text: &str) -> CanonicalJson {
+    CanonicalJson::parse(text, "json").unwrap()
+}
+
+impl Desk {
+    pub(crate) async fn new(agents: &[&str]) -> Self {
+        let store = Arc::new(ReferenceStore::new());
+        let clock = Arc::new(SharedClock(ManualClock::default()));
+        let config =
+            KernelConfig { clock: Arc::clone(&clock) as _, ..KernelConfig::new(Arc::clone(&store) as _) };
+        let kernel = Kernel::idle(config);
+        let project: ProjectId = "p".parse().unwrap();
+        let command =
+            CreateProject { id: project.clone(), title: None, settings: ProjectSettings::default() };
+        kernel.create_project(&caller(), &command, None).await.unwrap();
+        let draft = CardDraft {
+            content: json(r#"{"system_prompt":"x"}"#),
+            metadata: json(r#"{"type":"sys.profile"}"#),
+            tool_calls: None,
+            tool_call_id: None,
+            ttl_seconds: None,
+        };
+        let profile = NewProfile {
+            name: "worker".parse().unwrap(),
+            worker_target: "desk".parse().unwrap(),
+            tags: vec![],
+            draft,
+        };
+        let put = kernel.put_profile(&project, &caller(), profile).await.unwrap();
+        for name in agents {
+            let agent = AddAgent {
+                id: name.parse().unwrap(),
+                profile_name: "worker".parse().unwrap(),
+                display_name: None,
+                tags: None,
+                metadata: json("{}"),
+            };
+            kernel.add_agent(&project, &caller(), &agent, None).await.unwrap();
+        }
+        let created = kernel.create_box(&project, &caller(), None, &[], None).await.unwrap();
+        let Done::Fresh(Created::New(context)) = created else { panic!("no box") };
+        let profile_box = put.profile.profile_box;
+        Self { kernel, store, clock, project, profile_box, context_box: context.box_id }
+    }
+
+    pub(crate) async fn dispatch(&self, agent: &str) -> Receipt {
+        let command = Dispatch {
+            agent_id: Some(agent.parse::<AgentId>().unwrap()),
+            profile_box: Some(self.profile_box),
+            context_box: Some(self.context_box),
+            output_box: None,
+            turn_id: None,
+            correlation_id: None,
+            channel: Channel::public(),
+            trace_id: "trace".to_owned(),
+            parent_turn: None,
+            parent_call: None,
+            parent_step: None,
+            source_agent: None,
+            display_name: None,
+            runtime_config: json("{}"),
+            queue_if_busy: true,
+            emit_state_event: true,
+            max_depth: limits::RECURSION_DEPTH,
+        };
+        match self.kernel.dispatch(&self.project, &caller(), &command, None).await.unwrap() {
+            Done::Fresh(Dispatched::Accepted(receipt)) => *receipt,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub(crate) fn request(max_turns: usize, wait: Duration) -> ClaimRequest {
+        ClaimRequest {
+            worker_target: "desk".parse().unwrap(),
+            worker_id: "w".to_owned(),
+            max_turns,
+            wait,
+            projects: None,
+            start: true,
+        }
+    }
+
+    pub(crate) async fn claim(&self) -> Vec<Lease> {
+        self.kernel.claim_now(&caller(), &Self::request(100, Duration::ZERO)).await.unwrap()
+    }
+
+    pub(crate) async fn finish(&self, lease: &Lease) -> Outcome {
+        let secret = lease.turn.as_ref().unwrap().secret;
+        let proof = Proof::Lease(Hash256::of(&secret));
+        let finish = Finish {
+            fence: Fence { turn_id: lease.turn_id, epoch: lease.epoch, proof },
+            status: TaskStatus::Success,
+            deliverable: Deliverable::Content(json(r#""done""#)),
+            error: None,
+            error_code: None,
+            cards: vec![],
+            step: None,
+            calls: vec![],
+            remains: Default::default(),
+        };
+        let command = Command::Finish(Box::new(finish));
+        match self.kernel.turn_command(&self.project, &caller(), command, None).await.unwrap() {
+            Done::Fresh(outcome) => outcome,
+            Done::Replayed(_) => panic!("a replay"),
+        }
+    }
+
+    pub(crate) async fn events(&self) -> Vec<Event> {
+        self.kernel.events(&self.project, 0, &EventFilter::default()).await.unwrap()
+    }
+
+    pub(crate) async fn task_events(&self, turn: TurnId) -> usize {
+        let events = self.events().await;
+        let of_turn =
+            |event: &&Event| event.event.kind == EventKind::AgentTask && event.event.turn_id == Some(turn);
+        events.iter().filter(of_turn).count()
+    }
+}

@@ -1,0 +1,303 @@
+//! Checks every commit the moment it is applied, against a small model of its own. The model is built from applied
+//! commits alone; it shares no code with `protocol`.
+//!
+//! The invariants have the numbers of `docs/protocol.md`.
+
+use super::world::{Current, Shared};
+use cardwire_kernel::protocol::turn::claim::{Lease, LeaseKind};
+use cardwire_model::{
+    AgentId, BoxId, CardId, Commit, EventKind, Head, InboxItem, InboxKind, InboxStatus, NewEvent, Realm,
+    Timestamp, TurnEpoch, TurnId, Write,
+};
+use std::collections::{HashMap, HashSet, VecDeque};
+
+type AgentKey = (Realm, AgentId);
+
+#[derive(Debug, Default)]
+pub(super) struct Observer {
+    agents: HashMap<AgentKey, AgentModel>,
+    turns: HashMap<TurnId, TurnModel>,
+    cards: HashSet<CardId>,
+    answers: HashMap<(TurnId, String), u32>,
+    results: HashMap<String, u32>,
+    leases: HashMap<(TurnId, TurnEpoch), u32>,
+    open: usize,
+    /// The first thing that went wrong.
+    pub(super) violation: Option<String>,
+    pub(super) ended: u64,
+    /// The commits of a store with threads are not seen in the order they were applied.
+    pub(super) ordered: bool,
+}
+
+#[derive(Debug, Default, Clone)]
+struct AgentModel {
+    epoch: u64,
+    live: Option<(TurnId, u64, Timestamp)>,
+    queue: VecDeque<TurnId>,
+}
+
+#[derive(Debug, Clone)]
+struct TurnModel {
+    agent: AgentKey,
+    output: Option<BoxId>,
+    tasks: u32,
+    ended: bool,
+}
+
+impl Observer {
+    fn fail(&mut self, what: impl Into<String>) {
+        let what = what.into();
+        self.violation.get_or_insert(what);
+    }
+
+    /// Whether a holder of this lease could still write now.
+    pub(super) fn is_live(&self, turn: TurnId, epoch: TurnEpoch) -> bool {
+        let agent = self.turns.get(&turn).and_then(|model| self.agents.get(&model.agent));
+        agent.and_then(|agent| agent.live).is_some_and(|(live, at, _)| live == turn && at == epoch.get())
+    }
+
+    /// A commit was applied.
+    pub(super) fn applied(&mut self, commit: &Commit, shared: &Shared) {
+        let current = shared.current.lock().unwrap().clone();
+        if self.ordered {
+            self.invariant_3_a_stale_holder_changes_nothing(commit, &current);
+        }
+        let mut replaced = vec![];
+        let mut ended_now = HashSet::new();
+        for write in &commit.writes {
+            self.write(&commit.realm, write, &current, &mut replaced, &mut ended_now);
+        }
+        for event in &commit.events {
+            self.event(event, &ended_now);
+        }
+        for turn in replaced {
+            self.invariant_1_one_live_turn(turn);
+        }
+    }
+
+    fn write(
+        &mut self,
+        realm: &Realm,
+        write: &Write,
+        current: &Current,
+        replaced: &mut Vec<TurnId>,
+        ended_now: &mut HashSet<TurnId>,
+    ) {
+        match write {
+            Write::PutCard(card) => {
+                self.cards.insert(card.id);
+                if card.kind.as_str() == "tool.result"
+                    && let Some(call) = &card.tool_call_id
+                {
+                    self.invariant_5_one_result_per_call(call);
+                }
+            }
+            Write::AppendCards { box_id, .. } => self.invariant_6_one_writer_per_output_box(*box_id, current),
+            Write::Enqueue(item) => self.enqueued(realm, item, current),
+            Write::UpdateInbox { item, .. } => self.updated(realm, item, ended_now),
+            Write::CreateHead(head) => self.moved(realm, head, replaced),
+            Write::MoveHead { to, .. } => self.moved(realm, to, replaced),
+            Write::UpdateCall(call) if call.answer.is_some() => {
+                let count = self.answers.entry((call.turn_id, call.tool_call_id.clone())).or_default();
+                *count += 1;
+                if *count > 1 {
+                    self.fail(format!("invariant 5: call {} was answered twice", call.tool_call_id));
+                }
+            }
+            Write::UpdateCall(_)
+            | Write::NudgeHead { .. }
+            | Write::DeleteCard { .. }
+            | Write::CreateBox(_)
+            | Write::RewriteBox(_)
+            | Write::SealBox { .. }
+            | Write::CreateProject(_)
+            | Write::UpdateProject(_)
+            | Write::CreateToken(_)
+            | Write::RevokeToken { .. }
+            | Write::RememberAnswer(_)
+            | Write::SealAudit { .. }
+            | Write::AddEdge(_)
+            | Write::CreateStep(_)
+            | Write::UpdateStep(_)
+            | Write::OpenCall(_)
+            | Write::PutProfile { .. }
+            | Write::PutAgent { .. }
+            | Write::AddIdentityEdge(_) => {}
+        }
+    }
+
+    fn enqueued(&mut self, realm: &Realm, item: &InboxItem, current: &Current) {
+        if item.kind != InboxKind::Turn {
+            return;
+        }
+        if current.watchdog {
+            self.fail("invariant 7: the watchdog inserted a turn");
+        }
+        let agent = (realm.clone(), item.agent_id.clone());
+        let model = TurnModel { agent: agent.clone(), output: item.output_box, tasks: 0, ended: false };
+        self.open += 1;
+        if self.turns.insert(item.turn_id, model).is_some() {
+            self.fail(format!("invariant 7: {} was enqueued twice", item.turn_id));
+        }
+        if item.status == InboxStatus::Queued {
+            self.agents.entry(agent).or_default().queue.push_back(item.turn_id);
+        }
+    }
+
+    fn updated(&mut self, realm: &Realm, item: &InboxItem, ended_now: &mut HashSet<TurnId>) {
+        if item.kind != InboxKind::Turn {
+            return;
+        }
+        if item.status == InboxStatus::Pending
+            && let Some(epoch) = item.epoch
+        {
+            // Put back: it may be handed out again.
+            self.leases.remove(&(item.turn_id, epoch));
+        }
+        let Some(ended) = &item.ended else { return };
+        ended_now.insert(item.turn_id);
+        if !self.cards.contains(&ended.deliverable) {
+            self.fail(format!("invariant 4: {} ended without its deliverable", item.turn_id));
+        }
+        if let Some(turn) = self.turns.get_mut(&item.turn_id)
+            && !turn.ended
+        {
+            turn.ended = true;
+            self.open -= 1;
+        }
+        let agent = self.agents.entry((realm.clone(), item.agent_id.clone())).or_default();
+        agent.queue.retain(|waiting| *waiting != item.turn_id);
+    }
+
+    fn moved(&mut self, realm: &Realm, to: &Head, replaced: &mut Vec<TurnId>) {
+        let key = (realm.clone(), to.agent_id.clone());
+        let old = self.agents.entry(key.clone()).or_default().clone();
+        let epoch = to.epoch.get();
+        if self.ordered && epoch < old.epoch {
+            self.fail(format!(
+                "invariant 2: the epoch of {} went from {} to {epoch}",
+                to.agent_id, old.epoch
+            ));
+        }
+        let new = to.live.as_ref().map(|live| (live.turn_id, epoch, live.dispatched_at));
+        match (old.live, new) {
+            (Some((was, at, dispatched)), Some((is, now, redispatched))) if was == is => {
+                if at == now && dispatched != redispatched {
+                    self.fail(format!("invariant 8: the lease of {is} at {now} was made younger: {dispatched} {redispatched} {:?}", to.live));
+                }
+            }
+            (was, Some((is, now, _))) => {
+                replaced.extend(was.map(|(turn, _, _)| turn));
+                if self.ordered {
+                    if now <= old.epoch {
+                        self.fail(format!(
+                            "invariant 2: {is} was leased at epoch {now}, not above {}",
+                            old.epoch
+                        ));
+                    }
+                    self.invariant_9_first_come_first_served(&key, is);
+                }
+            }
+            (was, None) => {
+                replaced.extend(was.map(|(turn, _, _)| turn));
+                // Whoever loses a turn must lose the epoch with it, unless the turn's own holder ended it.
+            }
+        }
+        let agent = self.agents.entry(key).or_default();
+        agent.epoch = agent.epoch.max(epoch);
+        agent.live = new;
+        if let Some((turn, _, _)) = new {
+            agent.queue.retain(|waiting| *waiting != turn);
+        }
+    }
+
+    fn event(&mut self, event: &NewEvent, ended_now: &HashSet<TurnId>) {
+        if event.kind != EventKind::AgentTask {
+            return;
+        }
+        let Some(turn) = event.turn_id else { return self.fail("a task event without a turn") };
+        self.ended += 1;
+        if !ended_now.contains(&turn) {
+            self.fail(format!("invariant 4: the task event of {turn} came without its end"));
+        }
+        let Some(model) = self.turns.get_mut(&turn) else {
+            return self.fail(format!("invariant 4: a task event for {turn}, which nobody enqueued"));
+        };
+        model.tasks += 1;
+        if model.tasks > 1 {
+            self.fail(format!("invariant 4: {turn} has two task events"));
+        }
+    }
+
+    /// NF-02
+    fn invariant_1_one_live_turn(&mut self, replaced: TurnId) {
+        let ended = self.turns.get(&replaced).is_none_or(|turn| turn.ended && turn.tasks == 1);
+        if self.ordered && !ended {
+            self.fail(format!("invariant 1: {replaced} was replaced while it was live"));
+        }
+    }
+
+    /// NF-03, DP-17
+    fn invariant_3_a_stale_holder_changes_nothing(&mut self, commit: &Commit, current: &Current) {
+        let Some((turn, epoch)) = current.fence else { return };
+        let writes = commit.writes.iter().any(|write| !matches!(write, Write::CreateHead(_)));
+        if writes && !self.is_live(turn, epoch) && !commit.audit.iter().any(is_rebuild) {
+            self.fail(format!("invariant 3: {turn} at epoch {} wrote although it is not live", epoch.get()));
+        }
+    }
+
+    /// NF-05
+    fn invariant_5_one_result_per_call(&mut self, call: &str) {
+        let count = self.results.entry(call.to_owned()).or_default();
+        *count += 1;
+        if *count > 1 {
+            self.fail(format!("invariant 5: call {call} has two results"));
+        }
+    }
+
+    /// CB-14
+    fn invariant_6_one_writer_per_output_box(&mut self, box_id: BoxId, current: &Current) {
+        let Some((turn, _)) = current.fence else { return };
+        let own = self.turns.get(&turn).and_then(|turn| turn.output);
+        if own != Some(box_id) {
+            self.fail(format!("invariant 6: {turn} wrote a box that is not its own"));
+        }
+    }
+
+    /// NF-10
+    fn invariant_9_first_come_first_served(&mut self, key: &AgentKey, leased: TurnId) {
+        let queue = self.agents.get(key).map(|agent| agent.queue.clone()).unwrap_or_default();
+        let first = queue.front().copied();
+        if first.is_some_and(|first| first != leased) {
+            self.fail(format!("invariant 9: {leased} was leased before {}", first.unwrap()));
+        }
+    }
+
+    /// DP-15: a worker was given a lease.
+    pub(super) fn invariant_10_a_lease_is_given_once(&mut self, lease: &Lease) {
+        if lease.kind != LeaseKind::Turn {
+            return;
+        }
+        let count = self.leases.entry((lease.turn_id, lease.epoch)).or_default();
+        *count += 1;
+        if *count > 1 {
+            self.fail(format!("invariant 10: {} was given to two workers", lease.turn_id));
+        }
+    }
+
+    pub(super) fn has_ended(&self, turn: TurnId) -> bool {
+        self.turns.get(&turn).is_some_and(|model| model.ended)
+    }
+
+    pub(super) fn turn_ids(&self) -> Vec<TurnId> {
+        self.turns.keys().copied().collect()
+    }
+
+    pub(super) fn open_turns(&self) -> usize {
+        self.open
+    }
+}
+
+fn is_rebuild(audit: &cardwire_model::NewAudit) -> bool {
+    audit.action == cardwire_model::AuditAction::StateRebuild
+}

@@ -1,0 +1,87 @@
+//! The roster: agents, the profiles they have, and how they came to be (PM-02).
+
+use crate::{
+    AgentId, BoxId, CanonicalJson, CardId, Channel, EdgeId, ProfileName, Revision, Timestamp, WorkerTarget,
+    inbox::names,
+};
+
+/// A named configuration. Its text is a `sys.profile` card in the profile's box.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Profile {
+    /// Its name.
+    pub name: ProfileName,
+    /// Which workers serve agents of this profile.
+    pub worker_target: WorkerTarget,
+    /// The box that holds its card.
+    pub profile_box: BoxId,
+    /// The card.
+    pub card_id: CardId,
+    /// For choosing agents.
+    pub tags: Vec<String>,
+    /// Rises with every change of this row.
+    pub revision: Revision,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When this row last changed.
+    pub updated_at: Timestamp,
+    /// When it was deleted.
+    pub deleted_at: Option<Timestamp>,
+}
+
+/// An agent of a project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Agent {
+    /// Its name.
+    pub id: AgentId,
+    /// What it is.
+    pub profile_name: ProfileName,
+    /// The box of that profile when the agent was made.
+    pub profile_box: BoxId,
+    /// Which workers serve it.
+    pub worker_target: WorkerTarget,
+    /// For people.
+    pub display_name: Option<String>,
+    /// For choosing agents.
+    pub tags: Vec<String>,
+    /// Who made it.
+    pub owner: Option<AgentId>,
+    /// Whatever is kept with it.
+    pub metadata: CanonicalJson,
+    /// Rises with every change of this row.
+    pub revision: Revision,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When this row last changed.
+    pub updated_at: Timestamp,
+}
+
+names! {
+    /// What happened to an identity.
+    IdentityAction {
+        /// It was made.
+        Provision = "provision",
+        /// It was changed.
+        Update = "update",
+    }
+}
+
+/// How an agent came to be, or changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IdentityEdge {
+    /// Its id.
+    pub id: EdgeId,
+    /// What happened.
+    pub action: IdentityAction,
+    /// Who did it, when it was an agent.
+    pub source_agent: Option<AgentId>,
+    /// To whom.
+    pub target_agent: AgentId,
+    /// On which channel.
+    pub channel: Channel,
+    /// The trace it belongs to.
+    pub trace_id: Option<String>,
+    /// What the identity is now.
+    pub metadata: CanonicalJson,
+    /// When.
+    pub created_at: Timestamp,
+}

@@ -1,0 +1,131 @@
+//! Add an agent to the roster, with the edge that says how it came to be, in one commit (PM-02). The same agent again
+//! changes nothing; its name and metadata may change, what it is may not (PM-03).
+
+use super::{check_name, check_tags};
+use crate::{Decision, Moment, Rejection, decision::own_json};
+use cardwire_model::{
+    Agent, AgentId, AuditAction, CanonicalJson, Channel, Commit, EdgeId, EventKind, IdentityAction,
+    IdentityEdge, Invalid, ProfileName, ProjectId, Revision, Snapshot, Write, limits,
+};
+use serde_json::json;
+
+/// An agent to add.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AddAgent {
+    /// Its name.
+    pub id: AgentId,
+    /// What it is.
+    pub profile_name: ProfileName,
+    /// For people.
+    pub display_name: Option<String>,
+    /// For choosing agents; the profile's when absent.
+    pub tags: Option<Vec<String>>,
+    /// Whatever is kept with it: an object.
+    pub metadata: CanonicalJson,
+}
+
+/// The agent as it is now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Added {
+    /// The row.
+    pub agent: Agent,
+    /// The agent is new.
+    pub created: bool,
+}
+
+/// Adds the agent.
+pub fn decide(
+    snapshot: &Snapshot,
+    project: &ProjectId,
+    command: &AddAgent,
+    moment: &Moment,
+) -> Result<Decision<Added>, Rejection> {
+    check(command)?;
+    let profile = snapshot.profile.as_ref().filter(|profile| profile.deleted_at.is_none());
+    let profile = profile.ok_or_else(|| Rejection::not_found("profile", &command.profile_name))?;
+    let existing = snapshot.agent.as_ref();
+    if let Some(agent) = existing {
+        if agent.profile_name != command.profile_name {
+            return Err(Rejection::Conflict("existing_agent_profile_mutation_forbidden".to_owned()));
+        }
+        if command.tags.as_ref().is_some_and(|tags| *tags != agent.tags) {
+            return Err(Rejection::Conflict("existing_agent_tags_mutation_forbidden".to_owned()));
+        }
+    }
+    let agent = Agent {
+        id: command.id.clone(),
+        profile_name: profile.name.clone(),
+        profile_box: existing.map_or(profile.profile_box, |agent| agent.profile_box),
+        worker_target: existing.map_or(&profile.worker_target, |agent| &agent.worker_target).clone(),
+        display_name: command.display_name.clone().or_else(|| existing.and_then(|a| a.display_name.clone())),
+        tags: existing.map_or_else(
+            || command.tags.clone().unwrap_or_else(|| profile.tags.clone()),
+            |agent| agent.tags.clone(),
+        ),
+        owner: existing.and_then(|agent| agent.owner.clone()),
+        metadata: merged(existing.map(|agent| &agent.metadata), &command.metadata),
+        revision: existing.map_or(Revision::FIRST, |agent| agent.revision.next()),
+        created_at: existing.map_or(moment.now, |agent| agent.created_at),
+        updated_at: moment.now,
+    };
+    if let Some(before) = existing
+        && before.display_name == agent.display_name
+        && before.metadata == agent.metadata
+    {
+        let added = Added { agent: before.clone(), created: false };
+        return Ok(Decision::nothing(project.clone(), added));
+    }
+    let mut commit = Commit::new(project.clone());
+    commit
+        .writes
+        .push(Write::PutAgent { was: existing.map(|agent| agent.revision), agent: Box::new(agent.clone()) });
+    commit.writes.push(Write::AddIdentityEdge(Box::new(identity_edge(&agent, existing.is_some(), moment))));
+    let mut event =
+        moment.event(EventKind::AgentProvisioned, &agent.id, &json!({ "created": existing.is_none() }));
+    event.agent_id = Some(agent.id.clone());
+    commit.events.push(event);
+    let detail = json!({ "profile_name": agent.profile_name.as_str() });
+    commit.audit.push(moment.audit(AuditAction::AgentProvision, &agent.id, &detail));
+    Ok(Decision { commit, outcome: Added { agent, created: existing.is_none() } })
+}
+
+fn check(command: &AddAgent) -> Result<(), Invalid> {
+    if let Some(name) = &command.display_name {
+        check_name("display_name", name)?;
+    }
+    if let Some(tags) = &command.tags {
+        check_tags(tags)?;
+    }
+    if command.metadata.members().is_none() {
+        return Err(Invalid::field("metadata", "must be an object"));
+    }
+    Invalid::check_size("metadata", command.metadata.as_bytes().len(), limits::METADATA_BYTES, "bytes")
+}
+
+fn merged(before: Option<&CanonicalJson>, new: &CanonicalJson) -> CanonicalJson {
+    let Some(before) = before else { return new.clone() };
+    let (mut all, new) = (before.to_value(), new.to_value());
+    if let (Some(all), Some(new)) = (all.as_object_mut(), new.as_object()) {
+        all.extend(new.iter().map(|(key, value)| (key.clone(), value.clone())));
+    }
+    own_json(&all)
+}
+
+fn identity_edge(agent: &Agent, existed: bool, moment: &Moment) -> IdentityEdge {
+    IdentityEdge {
+        id: EdgeId::from_uuid(moment.fresh.uuid()),
+        action: if existed { IdentityAction::Update } else { IdentityAction::Provision },
+        source_agent: agent.owner.clone(),
+        target_agent: agent.id.clone(),
+        channel: Channel::public(),
+        trace_id: None,
+        metadata: own_json(&json!({
+            "profile_box_id": agent.profile_box.to_string(),
+            "worker_target": agent.worker_target.as_str(),
+            "tags": agent.tags,
+            "display_name": agent.display_name,
+            "owner_agent_id": agent.owner.as_ref().map(AgentId::as_str),
+        })),
+        created_at: moment.now,
+    }
+}

@@ -1,0 +1,160 @@
+//! Cards of a turn, into its output box (WK-05, CB-14). A card that makes a tool call opens it; a `tool.result`
+//! answers it.
+
+use super::{
+    Outcome,
+    fence::{self, Fence},
+    work::Work,
+};
+use crate::{Decision, Moment, Rejection};
+use cardwire_model::{
+    Card, CardId, EventKind, Invalid, ProjectId, Snapshot, Status, ToolCall,
+    card::{Content, ToolStatus},
+    limits,
+};
+use serde_json::{Value, json};
+
+/// Cards to write.
+#[derive(Debug, Clone)]
+pub struct Append {
+    /// Who writes.
+    pub fence: Fence,
+    /// In this order.
+    pub cards: Vec<NewCard>,
+    /// Every tool call of the turn, if a card touches one.
+    pub calls: Vec<ToolCall>,
+}
+
+/// One card.
+#[derive(Debug, Clone)]
+pub struct NewCard {
+    /// The card, with its final id.
+    pub card: Card,
+    /// The caller chose the id, so it may be there already.
+    pub named: bool,
+}
+
+/// Writes the cards and adds them to the output box.
+pub fn decide(
+    snapshot: &Snapshot,
+    project: &ProjectId,
+    command: &Append,
+    moment: &Moment,
+) -> Result<Decision<Outcome>, Rejection> {
+    let held = fence::hold(snapshot, project, &command.fence, &[Status::Running])?;
+    let mut work = Work::new(held, moment);
+    let card_ids = write(&mut work, snapshot, &command.cards, &command.calls)?;
+    let added = work.appended().len() as u32;
+    if added > 0 {
+        work.append(false)?;
+        let ids: Vec<_> = work.appended().iter().map(CardId::to_string).collect();
+        let data = json!({
+            "added": added, "card_ids": ids, "box_id": held.live.output_box.to_string(),
+            "agent_turn_id": held.live.turn_id.to_string(),
+        });
+        let mut event = work.event(EventKind::BoxAppended, &data);
+        event.target = held.live.output_box.to_string();
+        work.commit.events.push(event);
+    }
+    work.nudge.seen = Some(moment.now);
+    Ok(work.stay(Outcome::Appended { card_ids, added }))
+}
+
+/// The part that other verbs share.
+pub(super) fn write(
+    work: &mut Work<'_>,
+    snapshot: &Snapshot,
+    cards: &[NewCard],
+    calls: &[ToolCall],
+) -> Result<Vec<CardId>, Rejection> {
+    Invalid::check_size("cards", cards.len(), limits::TURN_CARDS, "cards")?;
+    let mut ids = Vec::with_capacity(cards.len());
+    for (index, new) in cards.iter().enumerate() {
+        let card = &new.card;
+        if cards[..index].iter().any(|earlier| earlier.card.id == card.id) {
+            return Err(Invalid::field(format!("cards/{index}/card_id"), "given twice").into());
+        }
+        ids.push(card.id);
+        let existing = new.named.then(|| snapshot.cards.get(&card.id)).flatten();
+        match existing {
+            Some(fact) if fact.fact_hash != card.fact_hash || !fact.is_visible(work.moment.now) => {
+                return Err(Rejection::CardConflict { id: card.id.to_string() });
+            }
+            // A repeat of what this turn wrote before.
+            Some(_) if snapshot.members.contains(&card.id) => continue,
+            Some(_) => work.add(card.kind.as_str(), card.id),
+            None => {
+                work.put(card.clone());
+            }
+        }
+        note_tools(work, card, calls)?;
+    }
+    Ok(ids)
+}
+
+/// Opens the calls that a card makes, or answers the one it is the result of.
+fn note_tools(work: &mut Work<'_>, card: &Card, calls: &[ToolCall]) -> Result<(), Rejection> {
+    if card.kind.as_str() == "tool.result" {
+        return note_result(work, card, calls);
+    }
+    for id in made_calls(card)? {
+        let known = calls.iter().any(|call| call.tool_call_id == id)
+            || work.open.iter().any(|call| call.tool_call_id == id);
+        if !known {
+            work.open_call(&id, Some(card.id), false)?;
+        }
+    }
+    Ok(())
+}
+
+fn note_result(work: &mut Work<'_>, card: &Card, calls: &[ToolCall]) -> Result<(), Rejection> {
+    let id = card
+        .tool_call_id
+        .clone()
+        .ok_or_else(|| Invalid::field("tool_call_id", "is required on a tool.result of a turn"))?;
+    let status = match Content::parse(&card.kind, &card.content)? {
+        Content::ToolResult { status, .. } => status,
+        Content::Text(_)
+        | Content::Json(_)
+        | Content::Fields(_)
+        | Content::ToolCall { .. }
+        | Content::Tools(_) => ToolStatus::Success,
+    };
+    if !work.open.iter().any(|call| call.tool_call_id == id) {
+        if calls.iter().any(|call| call.tool_call_id == id) {
+            return Err(Rejection::Conflict(format!("tool call {id} has its answer already")));
+        }
+        work.open_call(&id, None, false)?;
+    }
+    work.answer(&id, status, false, card.id);
+    Ok(())
+}
+
+/// The ids of the calls a card makes: its own `tool_call_id` for a `tool.call`, and those in `tool_calls`.
+fn made_calls(card: &Card) -> Result<Vec<String>, Invalid> {
+    let mut ids = vec![];
+    if card.kind.as_str() == "tool.call" {
+        let id = card.tool_call_id.clone();
+        ids.push(id.ok_or_else(|| Invalid::field("tool_call_id", "is required on a tool.call of a turn"))?);
+    }
+    let listed = card.tool_calls.as_ref().map(|calls| calls.to_value());
+    for (index, call) in listed.as_ref().and_then(Value::as_array).into_iter().flatten().enumerate() {
+        let field = format!("tool_calls/{index}/id");
+        let id =
+            call.get("id").and_then(Value::as_str).ok_or_else(|| Invalid::field(&field, "is required"))?;
+        check_call_id(&field, id)?;
+        if !ids.iter().any(|known| known == id) {
+            ids.push(id.to_owned());
+        }
+    }
+    Ok(ids)
+}
+
+/// Tool call ids come from models: short, printable, not blank.
+pub fn check_call_id(field: &str, id: &str) -> Result<(), Invalid> {
+    let legal = !id.trim().is_empty()
+        && id.chars().count() <= limits::NAME_CHARS
+        && !id.chars().any(char::is_control);
+    let reason = || format!("must be 1 to {} printable characters, not blank", limits::NAME_CHARS);
+    if legal { Ok(()) } else { Err(Invalid::field(field, reason())) }
+}

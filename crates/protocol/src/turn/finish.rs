@@ -1,0 +1,101 @@
+//! Finish: the holder of a turn delivers (WK-06). The last cards and the last step may come with it, so that a turn
+//! without tools ends in one commit.
+
+use super::{
+    Outcome,
+    append::NewCard,
+    ending::{self, End, Remains},
+    fence::{self, Fence},
+    step::{self, NewStep},
+    work::Work,
+};
+use crate::{Decision, Moment, Rejection};
+use cardwire_model::{
+    CanonicalJson, CardId, Invalid, ProjectId, Snapshot, Status, TaskStatus, ToolCall, limits,
+};
+
+/// The end of a turn.
+#[derive(Debug, Clone)]
+pub struct Finish {
+    /// Who writes.
+    pub fence: Fence,
+    /// How it ended.
+    pub status: TaskStatus,
+    /// What came out.
+    pub deliverable: Deliverable,
+    /// What went wrong, for people.
+    pub error: Option<String>,
+    /// What went wrong, for programs.
+    pub error_code: Option<String>,
+    /// The last cards.
+    pub cards: Vec<NewCard>,
+    /// The last step.
+    pub step: Option<NewStep>,
+    /// Every tool call of the turn, if a card touches one.
+    pub calls: Vec<ToolCall>,
+    /// What a deliverable can be made of, if none is given.
+    pub remains: Remains,
+}
+
+/// What comes out of a turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Deliverable {
+    /// The content of a new card.
+    Content(CanonicalJson),
+    /// A card that is there already.
+    Card(CardId),
+    /// The latest deliverable that the turn has written, or one made of what there is.
+    Absent,
+}
+
+impl Deliverable {
+    /// The card it names.
+    pub const fn card_id(&self) -> Option<CardId> {
+        match self {
+            Self::Card(id) => Some(*id),
+            Self::Content(_) | Self::Absent => None,
+        }
+    }
+
+    /// Whether none is given.
+    pub const fn is_absent(&self) -> bool {
+        match self {
+            Self::Absent => true,
+            Self::Content(_) | Self::Card(_) => false,
+        }
+    }
+}
+
+/// Ends the turn and leases the next one.
+pub fn decide(
+    snapshot: &Snapshot,
+    project: &ProjectId,
+    command: &Finish,
+    moment: &Moment,
+) -> Result<Decision<Outcome>, Rejection> {
+    check_text("error", command.error.as_deref())?;
+    check_text("error_code", command.error_code.as_deref())?;
+    let held = fence::hold(snapshot, project, &command.fence, &[Status::Running])?;
+    let mut work = Work::new(held, moment);
+    ending::write_cards(&mut work, snapshot, &command.cards, &command.calls)?;
+    if let Some(step) = &command.step {
+        step::write(&mut work, snapshot, step)?;
+    }
+    let end = End::Finished {
+        status: command.status,
+        deliverable: &command.deliverable,
+        error: command.error.as_deref(),
+        error_code: command.error_code.as_deref(),
+        remains: &command.remains,
+    };
+    ending::end(work, snapshot, end)
+}
+
+/// Text for people: of bounded length, and storable.
+pub(super) fn check_text(field: &str, text: Option<&str>) -> Result<(), Invalid> {
+    match text {
+        Some(text) if text.contains('\0') => Err(Invalid::field(field, "must not contain NUL")),
+        Some(text) => Invalid::check_size(field, text.chars().count(), limits::ERROR_CHARS, "characters"),
+        None => Ok(()),
+    }
+}

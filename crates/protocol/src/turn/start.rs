@@ -1,0 +1,50 @@
+//! Start a turn, or resume it: dispatched → running, suspended → running (WK-01, DP-16).
+
+use super::{
+    Outcome,
+    fence::{self, Fence},
+    work::Work,
+};
+use crate::{Decision, Moment, Rejection};
+use cardwire_model::{
+    InboxStatus, LiveState, ProjectId, Snapshot, Status, Timestamp, Write, card::ToolStatus,
+};
+
+/// Starts what was claimed. Starting a running turn again is no change, so that a lost answer can be asked for again.
+pub fn decide(
+    snapshot: &Snapshot,
+    project: &ProjectId,
+    fence: &Fence,
+    moment: &Moment,
+) -> Result<Decision<Outcome>, Rejection> {
+    let held =
+        fence::hold(snapshot, project, fence, &[Status::Dispatched, Status::Running, Status::Suspended])?;
+    let mut work = Work::new(held, moment);
+    match held.live.state {
+        LiveState::Running => return Ok(Decision::nothing(project.clone(), Outcome::Running)),
+        LiveState::Suspended { waiting: 1.., .. } => {
+            return Err(Rejection::Conflict("the turn still waits for its tools".to_owned()));
+        }
+        LiveState::Suspended { waiting: 0, .. } => consume_reports(&mut work, moment.now),
+        LiveState::Dispatched => {
+            // Only a turn that was rebuilt can have calls here: their answers are fenced off, so nobody will come.
+            if !work.open.is_empty() {
+                work.close_calls(ToolStatus::Canceled, "turn_rebuilt")?;
+                work.append(false)?;
+            }
+        }
+    }
+    work.state_event(Status::Running.as_str(), 0);
+    let to = held.moved(LiveState::Running, moment.now);
+    Ok(work.go(to, Outcome::Running))
+}
+
+/// What the turn was resumed for is done.
+fn consume_reports(work: &mut Work<'_>, now: Timestamp) {
+    for report in &work.held.rows.reports {
+        let mut item = report.clone();
+        item.status = InboxStatus::Consumed;
+        item.processed_at = item.processed_at.or(Some(now));
+        work.commit.writes.push(Write::UpdateInbox { from: report.status, item: Box::new(item) });
+    }
+}

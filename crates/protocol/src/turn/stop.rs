@@ -1,0 +1,94 @@
+//! Stop: somebody calls a turn off (WK-09, W-06). A live turn is taken away from its holder; a waiting one never
+//! runs. Either ends with its one task event.
+
+use super::{
+    Outcome,
+    ending::{self, End, Remains},
+    fence,
+    finish::check_text,
+    lease::{self, EndUnleased},
+    work::Work,
+};
+use crate::{Decision, Moment, Rejection};
+use cardwire_model::{
+    AuditAction, Commit, InboxKind, InboxStatus, LiveState, Nudge, Origin, ProjectId, Snapshot, TaskStatus,
+    TurnEpoch, TurnId, Write,
+};
+use serde_json::json;
+
+/// A turn to stop.
+#[derive(Debug, Clone)]
+pub struct Stop {
+    /// Which turn.
+    pub turn_id: TurnId,
+    /// The epoch the caller knows; a later one is stopped too.
+    pub epoch: Option<TurnEpoch>,
+    /// Why, for people.
+    pub reason: Option<String>,
+    /// What a deliverable can be made of.
+    pub remains: Remains,
+}
+
+/// The error of a stopped turn.
+const STOPPED: &str = "stopped";
+
+/// Stops the turn.
+pub fn decide(
+    snapshot: &Snapshot,
+    project: &ProjectId,
+    command: &Stop,
+    moment: &Moment,
+) -> Result<Decision<Outcome>, Rejection> {
+    check_text("reason", command.reason.as_deref())?;
+    let rows = snapshot.turn.as_ref().ok_or_else(|| Rejection::not_found("turn", command.turn_id))?;
+    let mut decision = if rows.item.status == InboxStatus::Queued {
+        stop_waiting(snapshot, project, moment)?
+    } else {
+        stop_live(snapshot, project, command, moment)?
+    };
+    let detail = json!({ "agent_id": rows.item.agent_id.to_string() });
+    decision.commit.audit.push(moment.audit(AuditAction::TurnStop, command.turn_id, &detail));
+    Ok(decision)
+}
+
+fn stop_live(
+    snapshot: &Snapshot,
+    project: &ProjectId,
+    command: &Stop,
+    moment: &Moment,
+) -> Result<Decision<Outcome>, Rejection> {
+    let known = command.epoch.unwrap_or(TurnEpoch::ZERO);
+    let epoch = snapshot.head.as_ref().map_or(known, |head| head.epoch.max(known));
+    let held = fence::live(snapshot, project, command.turn_id, epoch)?;
+    let mut work = Work::new(held, moment);
+    let content = json!({ "error": STOPPED, "reason": command.reason });
+    let extra = [("role", json!("system")), ("author_id", json!("sys.kernel"))];
+    let card = work.own_card("agent.error", &content, &extra, None, Origin::Agent)?;
+    work.put(card);
+    // Whoever is at it hears of it sooner this way than by being fenced.
+    let claimed = matches!(held.live.state, LiveState::Running) || held.rows.item.worker_id.is_some();
+    if claimed {
+        let row = work.inbox_row(InboxKind::Stop, InboxStatus::Pending, &command.turn_id.to_string());
+        work.commit.writes.push(Write::Enqueue(Box::new(row)));
+    }
+    let end = End::TakenAway { status: TaskStatus::Failed, reason: STOPPED, remains: &command.remains };
+    ending::end(work, snapshot, end)
+}
+
+fn stop_waiting(
+    snapshot: &Snapshot,
+    project: &ProjectId,
+    moment: &Moment,
+) -> Result<Decision<Outcome>, Rejection> {
+    let rows = snapshot.turn.as_ref().ok_or_else(|| Rejection::Conflict("no turn".to_owned()))?;
+    let head = snapshot.head.as_ref().ok_or_else(|| Rejection::Lost(rows.item.agent_id.clone()))?;
+    let end =
+        EndUnleased { status: TaskStatus::Failed, row: InboxStatus::Skipped, reason: STOPPED, code: STOPPED };
+    let (writes, event, deliverable) = lease::end_unleased(&rows.item, &end, moment)?;
+    let mut commit = Commit::new(project.clone());
+    commit.writes = writes;
+    let nudge = Nudge { queued: -1, ..Nudge::default() };
+    commit.writes.push(Write::NudgeHead { guard: head.guard(), nudge });
+    commit.events.push(event);
+    Ok(Decision { commit, outcome: Outcome::Ended { status: TaskStatus::Failed, deliverable } })
+}

@@ -1,0 +1,169 @@
+//! What agents are doing and what they have done (API-08), and rebuilding what was lost (WD-08).
+
+use super::{next_cursor, place};
+use crate::{
+    error::{Answer, ApiError},
+    request::Request,
+    respond,
+};
+use cardwire_api::{
+    ErrorCode, parse,
+    state::{
+        EdgeList, EdgeOut, HeadList, HeadOut, IdentityEdgeList, IdentityEdgeOut, InboxList, InboxOut,
+        RebuildOut, StepList, StepRow,
+    },
+};
+use cardwire_kernel::{protocol::turn::rebuild::Rebuilt, store::RowFilter};
+use cardwire_model::{
+    AgentId, EdgePhase, Head, InboxStatus, Invalid, Primitive, Status, Step, StepId, Timestamp,
+};
+use std::collections::BTreeMap;
+
+pub(crate) async fn heads(request: Request) -> Answer {
+    let (project, kernel) = (request.project()?, &request.state.kernel);
+    let (limit, after) = (request.page_limit()?, request.parsed("cursor")?);
+    let wanted = request.text("status").map(read_status).transpose()?;
+    let items = match wanted {
+        None | Some(Status::Idle) => with_roster(&request, wanted.is_some(), after, limit).await?,
+        Some(Status::Dispatched | Status::Running | Status::Suspended) => {
+            let heads = kernel.list_heads(project, wanted, after.as_ref(), limit).await?;
+            heads.iter().map(HeadOut::from).collect()
+        }
+    };
+    let next_cursor = next_cursor(&items, limit, |head| head.agent_id.clone());
+    respond::ok(&HeadList { items, next_cursor })
+}
+
+/// Heads, and the agents of the roster that have none yet, by name.
+async fn with_roster(
+    request: &Request,
+    idle_only: bool,
+    mut after: Option<AgentId>,
+    limit: usize,
+) -> Result<Vec<HeadOut>, ApiError> {
+    let (project, kernel) = (request.project()?, &request.state.kernel);
+    let mut found = vec![];
+    // Those that do something are passed over where only idle ones are wanted, so a page may take more than one read.
+    loop {
+        let agents = kernel.list_agents(project, after.as_ref(), limit).await?;
+        let heads = kernel.list_heads(project, None, after.as_ref(), limit).await?;
+        let mut page: BTreeMap<_, _> =
+            agents.iter().map(|agent| (agent.id.clone(), HeadOut::from(agent))).collect();
+        page.extend(heads.iter().map(|head: &Head| (head.agent_id.clone(), HeadOut::from(head))));
+        let ended = agents.len() < limit && heads.len() < limit && page.len() <= limit;
+        for (id, head) in page.into_iter().take(limit) {
+            after = Some(id);
+            if !idle_only || head.is_idle() {
+                found.push(head);
+            }
+        }
+        if ended || found.len() >= limit {
+            found.truncate(limit);
+            return Ok(found);
+        }
+    }
+}
+
+pub(crate) async fn head(request: Request) -> Answer {
+    let (project, kernel) = (request.project()?, &request.state.kernel);
+    let agent: AgentId = request.param("agent_id")?;
+    match kernel.head(project, &agent).await? {
+        Some(head) => respond::ok(&HeadOut::from(&head)),
+        None => respond::ok(&HeadOut::from(&kernel.agent(project, &agent).await?)),
+    }
+}
+
+pub(crate) async fn rebuild(request: Request) -> Answer {
+    let agent: AgentId = request.param("agent_id")?;
+    let rebuilt = request.state.kernel.rebuild(request.project()?, &request.caller()?, &agent).await?;
+    let answer = |head: &Head, rebuilt| respond::ok(&RebuildOut { head: HeadOut::from(head), rebuilt });
+    match rebuilt {
+        Rebuilt::Present(head) => answer(&head, false),
+        Rebuilt::Restored(head) => answer(&head, true),
+        Rebuilt::Unknown => {
+            let message = format!("nothing is known of a state of agent {agent}");
+            Err(ApiError::new(ErrorCode::NotFound, message))
+        }
+    }
+}
+
+pub(crate) async fn inbox(request: Request) -> Answer {
+    let (limit, before) = (request.page_limit()?, place(&request)?);
+    let mut filter = row_filter(&request)?;
+    filter.inbox_status = request
+        .text("status")
+        .map(|name| {
+            let words = InboxStatus::ALL.iter().map(|status| status.as_str());
+            parse::word("status", name, InboxStatus::from_name, words)
+        })
+        .transpose()?;
+    let page = request.state.kernel.list_inbox(request.project()?, &filter, before, limit).await?;
+    respond::ok(&InboxList {
+        items: page.iter().map(InboxOut::from).collect(),
+        next_cursor: next_cursor(&page, limit, |item| item.seq.to_string()),
+    })
+}
+
+pub(crate) async fn steps(request: Request) -> Answer {
+    let limit = request.page_limit()?;
+    let before = request.text("cursor").map(read_step_cursor).transpose()?;
+    let filter = row_filter(&request)?;
+    let page = request.state.kernel.list_steps(request.project()?, &filter, before.as_ref(), limit).await?;
+    let cursor = |step: &Step| format!("{}.{}", step.created_at.micros(), step.id);
+    respond::ok(&StepList {
+        items: page.iter().map(StepRow::from).collect(),
+        next_cursor: next_cursor(&page, limit, cursor),
+    })
+}
+
+fn read_step_cursor(cursor: &str) -> Result<(Timestamp, StepId), Invalid> {
+    let wrong = || Invalid::field("cursor", "must be a `next_cursor`");
+    let (micros, step) = cursor.split_once('.').ok_or_else(wrong)?;
+    let at = micros.parse().map_err(|_| wrong())?;
+    Ok((Timestamp::from_micros(at), step.parse().map_err(|_| wrong())?))
+}
+
+pub(crate) async fn edges(request: Request) -> Answer {
+    let (limit, before) = (request.page_limit()?, request.parsed("cursor")?);
+    let mut filter = row_filter(&request)?;
+    if let Some(name) = request.text("primitive") {
+        let words = Primitive::ALL.iter().map(|one| one.as_str());
+        filter.primitive = Some(parse::word("primitive", name, Primitive::from_name, words)?);
+    }
+    if let Some(name) = request.text("edge_phase") {
+        let words = EdgePhase::ALL.iter().map(|one| one.as_str());
+        filter.phase = Some(parse::word("edge_phase", name, EdgePhase::from_name, words)?);
+    }
+    let page = request.state.kernel.list_edges(request.project()?, &filter, before, limit).await?;
+    respond::ok(&EdgeList {
+        items: page.iter().map(EdgeOut::from).collect(),
+        next_cursor: next_cursor(&page, limit, |edge| edge.id.to_string()),
+    })
+}
+
+pub(crate) async fn identity_edges(request: Request) -> Answer {
+    let (limit, before) = (request.page_limit()?, request.parsed("cursor")?);
+    let filter = row_filter(&request)?;
+    let page = request.state.kernel.list_identity_edges(request.project()?, &filter, before, limit).await?;
+    respond::ok(&IdentityEdgeList {
+        items: page.iter().map(IdentityEdgeOut::from).collect(),
+        next_cursor: next_cursor(&page, limit, |edge| edge.id.to_string()),
+    })
+}
+
+/// The filters that lists share. An endpoint that does not offer one has refused it before.
+pub(super) fn row_filter(request: &Request) -> Result<RowFilter, Invalid> {
+    Ok(RowFilter {
+        agent_id: request.parsed("agent_id")?,
+        turn_id: request.parsed("agent_turn_id")?,
+        trace_id: request.printable("trace_id")?,
+        correlation_id: request.printable("correlation_id")?,
+        from: request.time("since")?,
+        until: request.time("until")?,
+        ..RowFilter::default()
+    })
+}
+
+fn read_status(name: &str) -> Result<Status, Invalid> {
+    parse::word("status", name, Status::from_name, Status::ALL.map(Status::as_str))
+}

@@ -1,0 +1,110 @@
+//! Turns for those who send them: dispatching, following, stopping (DP, API-08).
+
+use super::{remembered, state::row_filter, worker};
+use crate::{
+    error::{Answer, ApiError},
+    request::Request,
+    respond,
+};
+use axum::http::StatusCode;
+use cardwire_api::{
+    dispatch::{DispatchIn, DispatchOut},
+    parse,
+    turns::{StopIn, StopOut, TurnList, TurnOut, TurnStatus},
+    view::ViewOut,
+};
+use cardwire_kernel::{
+    Done, ViewedTurn,
+    protocol::turn::{Command, Remains, dispatch::Dispatched, stop::Stop},
+};
+use cardwire_model::{InboxItem, InboxStatus, Invalid, TurnEpoch, limits};
+
+pub(crate) async fn dispatch(request: Request) -> Answer {
+    let (project, kernel) = (request.project()?, &request.state.kernel);
+    let max_depth = kernel.live_project(project).await?.settings.recursion_depth();
+    let command = request.body::<DispatchIn>()?.into_command(&request.trace_id, max_depth)?;
+    let remember = request.remember(|dispatched: &Dispatched| match dispatched {
+        Dispatched::Accepted(receipt) => {
+            remembered(StatusCode::CREATED, &DispatchOut::from(receipt.as_ref()))
+        }
+        Dispatched::Repeated(_) => None,
+    })?;
+    let agent_id = command.agent_id.as_ref().map(ToString::to_string);
+    let done = kernel.dispatch(project, &request.caller()?, &command, remember.as_ref()).await;
+    match done.map_err(|error| ApiError::from(error).for_agent(agent_id))? {
+        Done::Replayed(answer) => respond::replayed(answer),
+        Done::Fresh(Dispatched::Accepted(receipt)) => respond::created(&DispatchOut::from(receipt.as_ref())),
+        Done::Fresh(Dispatched::Repeated(turn)) => {
+            let receipt = kernel.receipt(project, turn).await?;
+            respond::ok(&DispatchOut { idempotent: true, ..DispatchOut::from(&receipt) })
+        }
+    }
+}
+
+pub(crate) async fn get(request: Request) -> Answer {
+    let turn = request.state.kernel.turn(request.project()?, request.param("agent_turn_id")?).await?;
+    respond::ok(&TurnOut::from(&turn))
+}
+
+pub(crate) async fn view(request: Request) -> Answer {
+    let (turn, step) = (request.param("agent_turn_id")?, request.parsed("step_id")?);
+    let view = request.state.kernel.turn_view(request.project()?, turn, step.as_ref()).await?;
+    respond::ok(&ViewOut::from(&view))
+}
+
+pub(crate) async fn stop(request: Request) -> Answer {
+    let body: StopIn = request.body()?;
+    let command = Command::Stop(Stop {
+        turn_id: request.param("agent_turn_id")?,
+        epoch: body.turn_epoch.map(TurnEpoch::new),
+        reason: body.reason,
+        remains: Remains::default(),
+    });
+    worker::run(&request, command, StatusCode::OK, StopOut::new).await
+}
+
+/// How many rows are read at once, and how often, while looking for turns in some state. A page may come out short
+/// then, but never without the cursor to go on from.
+const LOOK_ROWS: usize = limits::PAGE_MAX;
+const LOOKS: usize = 20;
+
+pub(crate) async fn list(request: Request) -> Answer {
+    let (project, kernel) = (request.project()?, &request.state.kernel);
+    let limit = request.page_limit()?;
+    let wanted = request.text("status").map(read_status).transpose()?;
+    let mut filter = row_filter(&request)?;
+    filter.turns_only = true;
+    filter.inbox_status = (wanted == Some(TurnStatus::Queued)).then_some(InboxStatus::Queued);
+    let size = if wanted.is_some() { LOOK_ROWS } else { limit };
+    let (mut before, mut items): (Option<u64>, _) = (super::place(&request)?, vec![]);
+    for _ in 0..LOOKS {
+        let page = kernel.list_inbox(project, &filter, before, size).await?;
+        let ended = page.len() < size;
+        for item in page {
+            before = Some(item.seq);
+            let turn = seen(&request, item).await?;
+            if wanted.is_none_or(|wanted| wanted == TurnStatus::of(&turn)) {
+                items.push(TurnOut::from(&turn));
+            }
+            if items.len() == limit {
+                return respond::ok(&TurnList { items, next_cursor: before.map(|seq| seq.to_string()) });
+            }
+        }
+        if ended {
+            return respond::ok(&TurnList { items, next_cursor: None });
+        }
+    }
+    respond::ok(&TurnList { items, next_cursor: before.map(|seq| seq.to_string()) })
+}
+
+/// The turn of a row. Only of a live one the agent's head knows more.
+async fn seen(request: &Request, item: InboxItem) -> Result<ViewedTurn, ApiError> {
+    if item.ended.is_some() || item.status == InboxStatus::Queued {
+        return Ok(ViewedTurn { item, head: None });
+    }
+    Ok(request.state.kernel.turn(request.project()?, item.turn_id).await?)
+}
+
+fn read_status(name: &str) -> Result<TurnStatus, Invalid> {
+    parse::word("status", name, TurnStatus::from_name, TurnStatus::all().map(TurnStatus::as_str))
+}

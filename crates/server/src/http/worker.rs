@@ -1,0 +1,164 @@
+//! The worker protocol (API-10): claiming turns, and what the holder of one says. Every word is fenced by the
+//! decision it leads to (DP-17).
+
+use super::remembered;
+use crate::{
+    error::{Answer, ApiError},
+    request::Request,
+    respond,
+};
+use axum::http::StatusCode;
+use cardwire_api::{
+    ErrorCode,
+    claim::{ClaimIn, ClaimOut, LeaseOut},
+    finish::{EndedOut, FinishIn, ReleaseIn, ReleasedOut},
+    parse,
+    reports::{ReportIn, ReportOut},
+    verbs::{
+        AppendedOut, EpochIn, StateOut, StepIn, StepOut, SuspendIn, SuspendedOut, TurnCards, TurnCardsIn,
+    },
+};
+use cardwire_kernel::{
+    Done, KernelError, NewTurnCard,
+    protocol::{
+        Rejection,
+        access::Needed,
+        turn::{
+            Command, Fence, Outcome,
+            append::{Append, NewCard},
+        },
+    },
+};
+use cardwire_model::{ProjectId, Realm, Scope, TurnEpoch};
+use serde::Serialize;
+
+pub(crate) async fn claim(request: Request) -> Answer {
+    let mut claim = request.body::<ClaimIn>()?.into_request()?;
+    claim.projects = within_reach(&request, claim.projects).await?;
+    let leases = request.state.kernel.claim(&request.caller()?, &claim).await?;
+    respond::ok(&ClaimOut { leases: leases.iter().map(LeaseOut::from).collect() })
+}
+
+/// The projects to claim from: those named, or the token's own; all of them otherwise.
+async fn within_reach(
+    request: &Request,
+    named: Option<Vec<ProjectId>>,
+) -> Result<Option<Vec<ProjectId>>, ApiError> {
+    let (kernel, token) = (&request.state.kernel, &request.by()?.token);
+    let projects = named.or_else(|| token.realm.project().map(|own| vec![own.clone()]));
+    for project in projects.iter().flatten() {
+        let needed = Needed { scope: Scope::Work, global: false };
+        kernel.permit(token, &Realm::from(project.clone()), needed)?;
+    }
+    for project in projects.iter().flatten() {
+        kernel.live_project(project).await?;
+    }
+    Ok(projects)
+}
+
+pub(crate) async fn start(request: Request) -> Answer {
+    let fence = fence(&request, request.body::<EpochIn>()?.turn_epoch)?;
+    let (turn, epoch) = (fence.turn_id, fence.epoch);
+    let answer = move |outcome: &Outcome| StateOut::new(turn, epoch, outcome);
+    run(&request, Command::Start(fence), StatusCode::OK, answer).await
+}
+
+pub(crate) async fn heartbeat(request: Request) -> Answer {
+    let fence = fence(&request, request.body::<EpochIn>()?.turn_epoch)?;
+    let (turn, epoch) = (fence.turn_id, fence.epoch);
+    let answer = move |outcome: &Outcome| StateOut::new(turn, epoch, outcome);
+    run(&request, Command::Heartbeat(fence), StatusCode::OK, answer).await
+}
+
+pub(crate) async fn append(request: Request) -> Answer {
+    let body: TurnCardsIn = request.body()?;
+    let fence = fence(&request, body.turn_epoch)?;
+    let cards = match body.into_cards()? {
+        TurnCards::One(card) => request.state.kernel.turn_cards(vec![card])?,
+        TurnCards::Many(cards) => make(&request, cards)?,
+    };
+    let command = Command::Append(Append { fence, cards, calls: vec![] });
+    run(&request, command, StatusCode::OK, AppendedOut::new).await
+}
+
+pub(crate) async fn step(request: Request) -> Answer {
+    let body: StepIn = request.body()?;
+    let fence = fence(&request, body.turn_epoch)?;
+    run(&request, body.into_command(fence)?, StatusCode::CREATED, StepOut::new).await
+}
+
+pub(crate) async fn suspend(request: Request) -> Answer {
+    let body: SuspendIn = request.body()?;
+    let fence = fence(&request, body.turn_epoch)?;
+    run(&request, body.into_command(fence), StatusCode::OK, SuspendedOut::new).await
+}
+
+pub(crate) async fn finish(request: Request) -> Answer {
+    let mut body: FinishIn = request.body()?;
+    let fence = fence(&request, body.turn_epoch)?;
+    let cards = make(&request, body.take_cards()?)?;
+    run(&request, body.into_command(fence, cards)?, StatusCode::OK, EndedOut::new).await
+}
+
+pub(crate) async fn release(request: Request) -> Answer {
+    let body: ReleaseIn = request.body()?;
+    let fence = fence(&request, body.turn_epoch)?;
+    run(&request, body.into_command(fence), StatusCode::OK, ReleasedOut::new).await
+}
+
+pub(crate) async fn report(request: Request) -> Answer {
+    let body: ReportIn = request.body()?;
+    let agent_id = body.agent_id.clone();
+    let command = body.into_command(request.proof()?)?;
+    let answer = run(&request, command, StatusCode::OK, ReportOut::new).await;
+    answer.map_err(|error| error.for_agent(Some(agent_id)))
+}
+
+/// What the caller presents for the turn in the path.
+fn fence(request: &Request, epoch: u64) -> Result<Fence, ApiError> {
+    Ok(Fence {
+        turn_id: request.param("agent_turn_id")?,
+        epoch: TurnEpoch::new(epoch),
+        proof: request.proof()?,
+    })
+}
+
+/// The cards of a list, each refused under its own place in it.
+fn make(request: &Request, cards: Vec<NewTurnCard>) -> Result<Vec<NewCard>, ApiError> {
+    let mut made = Vec::with_capacity(cards.len());
+    for (index, card) in cards.into_iter().enumerate() {
+        let one = request.state.kernel.turn_cards(vec![card]).map_err(|error| match error {
+            KernelError::Rejected(Rejection::Invalid(invalid)) => {
+                ApiError::from(parse::within(&format!("cards/{index}"), invalid))
+            }
+            KernelError::Rejected(_)
+            | KernelError::Unauthenticated
+            | KernelError::Contended
+            | KernelError::Store(_) => error.into(),
+        })?;
+        made.extend(one);
+    }
+    Ok(made)
+}
+
+/// Runs a command on a turn and answers.
+pub(super) async fn run<T: Serialize>(
+    request: &Request,
+    command: Command,
+    status: StatusCode,
+    answer: impl Fn(&Outcome) -> Option<T> + Copy + Send + Sync + 'static,
+) -> Answer {
+    let remember = request
+        .remember(move |outcome: &Outcome| answer(outcome).and_then(|body| remembered(status, &body)))?;
+    let kernel = &request.state.kernel;
+    match kernel.turn_command(request.project()?, &request.caller()?, command, remember.as_ref()).await? {
+        Done::Replayed(answer) => respond::replayed(answer),
+        Done::Fresh(outcome) => match answer(&outcome) {
+            Some(body) => Ok(respond::json(status, &body)),
+            None => {
+                tracing::error!(?outcome, "a command on a turn had an outcome that is not its own");
+                Err(ApiError::new(ErrorCode::Internal, "internal error; the server's log has the details"))
+            }
+        },
+    }
+}

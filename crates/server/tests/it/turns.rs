@@ -1,0 +1,14 @@
+//! Turns over HTTP, one file per part of the protocol.
+
+mod bad_input;
+mod claim;
+mod dispatch;
+mod dispatch_boxes;
+mod run;
+mod stale;
+mod state;
+mod stop;
+mod tokens;
+mod tools;
+mod view;
+mod watchdog;

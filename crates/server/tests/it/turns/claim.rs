@@ -1,0 +1,163 @@
+//! Claiming (API-10, DP-11, DP-15).
+
+use crate::support::{Api, on_both};
+use serde_json::json;
+use std::{collections::HashSet, sync::Arc};
+
+on_both! {
+    a_lease_says_what_a_worker_needs;
+    concurrent_claims_are_disjoint;
+    a_claim_waits_until_something_comes;
+    a_claim_takes_the_oldest_first_and_no_more_than_asked;
+    a_claim_can_start_what_it_takes;
+    a_worker_sees_its_target_and_its_projects_only;
+    a_released_turn_is_given_to_another;
+    a_deferred_turn_waits;
+}
+
+/// API-10
+async fn a_lease_says_what_a_worker_needs(api: Api) {
+    assert!(api.claim().await.is_empty(), "nothing waits, and no time is spent on it");
+    let parent = api.dispatch("boss").await;
+    api.claim().await;
+    let more = json!({
+        "parent_agent_turn_id": parent.id, "parent_step_id": "step_1", "display_name": "One",
+        "runtime_config": { "n": 1 }, "channel_id": "private", "trace_id": "t",
+    });
+    let turn = api.dispatch_with("a1", more).await;
+    let leases = api.claim().await;
+    assert_eq!(leases.len(), 1);
+    let lease = &leases[0].lease;
+    let expected = json!({
+        "project_id": "p1", "agent_id": "a1", "agent_turn_id": turn.id, "turn_epoch": 1, "kind": "turn",
+        "inbox_id": turn.inbox, "context_box_id": turn.context, "output_box_id": turn.output,
+        "profile_box_id": api.agent("a1").await, "channel_id": "private", "depth": 1, "trace_id": "t",
+        "parent_step_id": "step_1", "parent_agent_turn_id": parent.id, "display_name": "One",
+        "runtime_config": { "n": 1 }, "status": "dispatched", "turn_token": leases[0].token,
+    });
+    assert_eq!(*lease, expected);
+    assert!(leases[0].token.starts_with("cwturn_") && leases[0].token.len() == 71);
+    let row = &api.items(&format!("state/inbox?agent_turn_id={}", turn.id)).await[0];
+    assert_eq!((&row["status"], &row["worker_id"]), (&json!("processing"), &json!("worker 1")));
+    assert!(!row.to_string().contains("token"));
+    assert!(api.claim().await.is_empty(), "given once");
+}
+
+/// DP-15: no row is given to two workers.
+async fn concurrent_claims_are_disjoint(api: Api) {
+    for n in 0..20 {
+        api.dispatch(&format!("a{n}")).await;
+    }
+    let asks = (0..8).map(|_| api.claim_with(json!({ "max_turns": 5 })));
+    let claims = futures_util::future::join_all(asks).await;
+    let mut all: Vec<_> = claims.into_iter().flatten().map(|lease| lease.turn).collect();
+    // Whoever passed over rows that another claim was holding may have got fewer than there were.
+    all.extend(api.claim().await.into_iter().map(|lease| lease.turn));
+    let distinct: HashSet<_> = all.iter().collect();
+    assert_eq!((all.len(), distinct.len()), (20, 20));
+}
+
+/// API-10: a long poll, and DP-11: rung after the commit.
+async fn a_claim_waits_until_something_comes(api: Api) {
+    let api = Arc::new(api);
+    let order = api.order("a1", json!({})).await;
+    let started = std::time::Instant::now();
+    let waiting = {
+        let api = Arc::clone(&api);
+        tokio::task::spawn(async move { api.claim_with(json!({ "wait_ms": 30_000 })).await })
+    };
+    tokio::task::yield_now().await;
+    let turn = api.send_turn(&order).await.expect(201);
+    let leases = waiting.await.unwrap();
+    assert_eq!(leases.len(), 1);
+    assert_eq!(turn["agent_turn_id"], json!(leases[0].turn));
+    assert!(started.elapsed().as_secs() < 20, "it did not wait to its end");
+    assert!(api.claim_with(json!({ "wait_ms": 20 })).await.is_empty(), "and it ends when nothing comes");
+}
+
+/// DP-15, NF-10
+async fn a_claim_takes_the_oldest_first_and_no_more_than_asked(api: Api) {
+    let mut turns = vec![];
+    for n in 0..5 {
+        turns.push(api.dispatch(&format!("a{n}")).await.id);
+    }
+    let mut claimed = vec![];
+    for (ask, got) in [(json!({ "max_turns": null }), 1), (json!({ "max_turns": 2 }), 2), (json!({}), 2)] {
+        let leases = api.claim_with(ask).await;
+        assert_eq!(leases.len(), got);
+        claimed.extend(leases.into_iter().map(|lease| lease.turn));
+    }
+    assert_eq!(claimed, turns);
+    for clamped in [json!({ "max_turns": -5 }), json!({ "max_turns": 1_000_000, "wait_ms": -1 })] {
+        assert!(api.claim_with(clamped).await.is_empty());
+    }
+}
+
+async fn a_claim_can_start_what_it_takes(api: Api) {
+    let turn = api.dispatch("a1").await;
+    let leased = &api.claim_with(json!({ "start": true })).await[0];
+    assert_eq!(leased.lease["status"], "running");
+    assert_eq!(api.turn(&turn.id).await["status"], "running");
+    api.think(leased, "at once").await;
+    api.verb(leased, ":start", json!({})).await.expect(200);
+    api.finish(leased, "success").await;
+}
+
+/// CB-08, SEC-02
+async fn a_worker_sees_its_target_and_its_projects_only(api: Api) {
+    api.dispatch("a1").await;
+    assert!(api.claim_with(json!({ "worker_target": "w2" })).await.is_empty());
+    assert!(api.claim_with(json!({ "projects": ["p2"] })).await.is_empty());
+    let claim = |more: serde_json::Value| {
+        let mut body = json!({ "worker_target": "w1", "worker_id": "w" });
+        for (name, value) in more.as_object().unwrap() {
+            body[name] = value.clone();
+        }
+        body.to_string()
+    };
+    let stranger = api.token(json!({ "project_id": "p2", "scopes": ["work"] })).await;
+    let none = api.with(&stranger, "POST", "/l0/claim", &claim(json!({}))).await.expect(200);
+    assert_eq!(none["leases"], json!([]));
+    for projects in [json!(["p1"]), json!(["p2", "p1"]), json!(["nowhere"])] {
+        let reply = api.with(&stranger, "POST", "/l0/claim", &claim(json!({ "projects": projects }))).await;
+        reply.expect_error(403, "forbidden");
+    }
+    let reply =
+        api.post("/l0/claim", serde_json::from_str(&claim(json!({ "projects": ["nowhere"] }))).unwrap());
+    reply.await.expect_error(404, "not_found");
+    let reader = api.token(json!({ "project_id": "p1", "scopes": ["read"] })).await;
+    api.with(&reader, "POST", "/l0/claim", &claim(json!({}))).await.expect_error(403, "forbidden");
+    let own = api.token(json!({ "project_id": "p1", "scopes": ["work"] })).await;
+    let got = api.with(&own, "POST", "/l0/claim", &claim(json!({ "projects": ["p1"] }))).await.expect(200);
+    assert_eq!(got["leases"].as_array().unwrap().len(), 1);
+}
+
+/// WK-01, NF-02: a new epoch fences the first worker off.
+async fn a_released_turn_is_given_to_another(api: Api) {
+    let leased = api.running("a1").await;
+    api.think(&leased, "half of it").await;
+    let released = api.verb(&leased, ":release", json!({ "reason": "shutting down" })).await.expect(200);
+    assert_eq!(released["turn_epoch"], 2);
+    api.verb(&leased, "/cards", json!({ "content": "late", "metadata": { "type": "x" } }))
+        .await
+        .expect_error(409, "stale_turn");
+    let again = &api.claim_with(json!({ "worker_id": "worker 2" })).await[0];
+    assert_eq!((&again.turn, again.epoch), (&leased.turn, 2));
+    api.verb(&leased, ":heartbeat", json!({})).await.expect_error(401, "unauthenticated");
+    api.verb(again, ":start", json!({})).await.expect(200);
+    api.finish(again, "success").await;
+    assert_eq!(api.shown("p1", &leased.output).await.len(), 2);
+}
+
+/// DP-15
+async fn a_deferred_turn_waits(api: Api) {
+    let leased = api.leased("a1").await;
+    api.verb(&leased, ":release", json!({ "defer_seconds": 60 })).await.expect(200);
+    let row = &api.items("state/inbox").await[0];
+    assert_eq!((&row["status"], &row["retry_count"]), (&json!("deferred"), &json!(1)));
+    assert!(row["next_retry_at"].is_string());
+    assert!(api.claim().await.is_empty());
+    assert!(api.tick(59).await.is_empty());
+    api.clock.advance(61);
+    assert_eq!(api.claim().await.len(), 1);
+}

@@ -1,0 +1,26 @@
+-- Boxes, locked before, exist, and no open turn of another agent writes them (CB-14). A statement of its own after
+-- the lock: it sees the turns of whoever held the lock before. Two ranges instead of `<>`, so that the index finds
+-- another agent without reading all that wait of this one.
+CREATE OR REPLACE FUNCTION cw_output_free(in_project text, in_outputs cw_output[]) RETURNS boolean
+LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (
+        SELECT 1
+        FROM unnest(in_outputs) AS o
+        WHERE NOT EXISTS (SELECT 1 FROM card_boxes b WHERE b.project_id = in_project AND b.box_id = o.box_id)
+            OR EXISTS (
+                SELECT 1
+                FROM state_agent_inbox i
+                WHERE i.project_id = in_project AND i.output_box_id = o.box_id AND i.agent_id < o.agent_id
+                    AND i.kind = 'turn' AND i.status IN ('queued', 'pending', 'processing', 'deferred'))
+            OR EXISTS (
+                SELECT 1
+                FROM state_agent_inbox i
+                WHERE i.project_id = in_project AND i.output_box_id = o.box_id AND i.agent_id > o.agent_id
+                    AND i.kind = 'turn' AND i.status IN ('queued', 'pending', 'processing', 'deferred')))
+    THEN
+        RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'box';
+    END IF;
+    RETURN true;
+END
+$$;

@@ -1,0 +1,8 @@
+SELECT e
+FROM state_execution_edges e
+WHERE e.project_id = $1 AND e.edge_id <= $2
+    AND ($4::text IS NULL OR e.trace_id = $4) AND ($5::text IS NULL OR e.correlation_id = $5)
+    AND ($6::text IS NULL OR e.primitive = $6) AND ($7::text IS NULL OR e.edge_phase = $7)
+    AND ($8::bigint IS NULL OR e.created_at >= $8) AND ($9::bigint IS NULL OR e.created_at < $9)
+ORDER BY e.edge_id DESC
+LIMIT $3

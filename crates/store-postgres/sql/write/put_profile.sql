@@ -1,0 +1,32 @@
+-- Profiles, one after the other: new ones (`was` is null), and new values for those at the revision they are expected
+-- at.
+CREATE OR REPLACE FUNCTION cw_put_profile(in_project text, in_rows jsonb) RETURNS boolean
+LANGUAGE plpgsql AS $$
+DECLARE
+    item record;
+BEGIN
+    FOR item IN
+        SELECT r.*, (e.value ->> 'was')::bigint AS was
+        FROM jsonb_array_elements(in_rows) WITH ORDINALITY AS e (value, place),
+            jsonb_populate_record(NULL::resource_profiles, e.value) AS r
+        ORDER BY r.profile_name, e.place
+    LOOP
+        IF item.was IS NULL THEN
+            INSERT INTO resource_profiles (project_id, profile_name, worker_target, profile_box_id, card_id, tags,
+                revision, created_at, updated_at, deleted_at)
+            VALUES (in_project, item.profile_name, item.worker_target, item.profile_box_id, item.card_id, item.tags,
+                item.revision, item.created_at, item.updated_at, item.deleted_at);
+        ELSE
+            UPDATE resource_profiles
+            SET worker_target = item.worker_target, profile_box_id = item.profile_box_id, card_id = item.card_id,
+                tags = item.tags, revision = item.revision, created_at = item.created_at,
+                updated_at = item.updated_at, deleted_at = item.deleted_at
+            WHERE project_id = in_project AND profile_name = item.profile_name AND revision = item.was;
+            IF NOT FOUND THEN
+                RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'roster';
+            END IF;
+        END IF;
+    END LOOP;
+    RETURN true;
+END
+$$;

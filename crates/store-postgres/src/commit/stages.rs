@@ -1,0 +1,271 @@
+//! From writes in order to rows by kind.
+//!
+//! The server applies kinds in a fixed order, while a commit's writes count in the order they stand in. The two
+//! differ only when one row is written by several kinds; then what comes later becomes a *stage* of its own, applied
+//! after the one before. Most rows need no stages: a card, a head, an inbox row, a step or a tool call is made first
+//! and changed afterwards, in that order on the server too, and the other way round cannot be; changes of one such row
+//! are applied one by one in their order.
+//! Invariant: applying the stages in turn is the same as applying the writes in turn.
+
+use super::{
+    payload::TurnWrites,
+    rest::{self, Rest},
+    row::{Append, HeadWrite, InboxUpdate, Output},
+};
+use cardwire_model::{AgentId, Card, CardId, Conflict, Expect, InboxId, StepId, TurnId, Write};
+use serde_json::json;
+use std::collections::{HashMap, HashSet};
+use uuid::Uuid;
+
+#[derive(Debug, Default)]
+pub(super) struct Stage {
+    pub(super) appends: Vec<Append>,
+    pub(super) rest: Rest,
+}
+
+impl Stage {
+    /// Adds cards to the end of a box, behind those that this stage adds already.
+    fn append(&mut self, box_id: Uuid, generation: u32, cards: Vec<Uuid>) {
+        match self.appends.iter_mut().find(|append| append.box_id == box_id) {
+            Some(append) => append.cards.extend(cards),
+            None => self.appends.push(Append { box_id, generation, min_len: 0, max_len: u32::MAX, cards }),
+        }
+    }
+
+    pub(super) fn into_rest(mut self) -> Rest {
+        for append in &self.appends {
+            self.rest.push("append", &rest::append(append));
+        }
+        self.rest
+    }
+}
+
+/// A row that several kinds of writes touch.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Row {
+    Box(Uuid),
+    Project,
+    Token(Uuid),
+}
+
+/// A kind of write, as far as its place in a stage is concerned.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Append { generation: u32 },
+    Create,
+    Rewrite,
+    Seal,
+    Update,
+    Revoke,
+}
+
+impl Kind {
+    /// Whether a row that was written by `last` can be written by this kind in the same stage: when the server
+    /// applies this kind later, or both are of one kind whose rows are applied in their order. See `cw_rest`.
+    fn follows(self, last: Self) -> bool {
+        self.rank() > last.rank()
+            || match self {
+                Self::Append { .. } | Self::Update => self == last,
+                Self::Create | Self::Rewrite | Self::Seal | Self::Revoke => false,
+            }
+    }
+
+    fn rank(self) -> u8 {
+        match self {
+            Self::Append { .. } => 0,
+            Self::Create => 1,
+            Self::Rewrite | Self::Update | Self::Revoke => 2,
+            Self::Seal => 3,
+        }
+    }
+}
+
+/// A row that was changed, and that may not be made after that.
+#[derive(PartialEq, Eq, Hash)]
+enum Changed {
+    Card(CardId),
+    Head(AgentId),
+    Inbox(InboxId),
+    Step(StepId),
+    Call(TurnId, String),
+}
+
+#[derive(Default)]
+pub(super) struct Stages {
+    pub(super) cards: Vec<Card>,
+    pub(super) turns: TurnWrites,
+    changed: HashSet<Changed>,
+    pub(super) contradiction: Option<Conflict>,
+    pub(super) boxes: Vec<Uuid>,
+    pub(super) first: Stage,
+    pub(super) later: Vec<Stage>,
+    /// By what each row of the last stage was written last.
+    written: HashMap<Row, Kind>,
+    pub(super) beyond_appends: bool,
+    pub(super) locks_boxes: bool,
+    pub(super) alone: bool,
+}
+
+impl Stages {
+    /// The stage in which a row is written next.
+    fn stage(&mut self, row: Row, kind: Kind) -> &mut Stage {
+        if self.written.get(&row).is_some_and(|last| !kind.follows(*last)) {
+            self.later.push(Stage::default());
+            self.written.clear();
+        }
+        self.written.insert(row, kind);
+        self.last()
+    }
+
+    fn last(&mut self) -> &mut Stage {
+        self.later.last_mut().unwrap_or(&mut self.first)
+    }
+
+    fn box_stage(&mut self, box_id: Uuid, kind: Kind) -> &mut Stage {
+        self.boxes.push(box_id);
+        self.beyond_appends |= !matches!(kind, Kind::Append { .. });
+        self.stage(Row::Box(box_id), kind)
+    }
+
+    pub(super) fn write(&mut self, write: Write) {
+        match write {
+            Write::PutCard(card) => {
+                self.make(&Changed::Card(card.id), Conflict::Card);
+                self.cards.push(*card);
+            }
+            Write::DeleteCard { card_id, at } => {
+                self.changed.insert(Changed::Card(card_id));
+                let row = json!({ "card_id": card_id.uuid().to_string(), "at": at.micros() });
+                self.last().rest.push("delete_card", &row);
+            }
+            Write::AppendCards { box_id, generation, cards } => {
+                let (box_id, generation) = (box_id.uuid(), generation.get());
+                let cards = cards.into_iter().map(|card| card.uuid()).collect();
+                self.box_stage(box_id, Kind::Append { generation }).append(box_id, generation, cards);
+            }
+            Write::CreateBox(new) => {
+                let stage = self.box_stage(new.head.box_id.uuid(), Kind::Create);
+                stage.rest.push("create_box", &rest::new_box(&new));
+            }
+            Write::RewriteBox(new) => {
+                self.locks_boxes = true;
+                let stage = self.box_stage(new.head.box_id.uuid(), Kind::Rewrite);
+                stage.rest.push("rewrite_box", &rest::new_box(&new));
+            }
+            Write::SealBox { box_id } => {
+                self.locks_boxes = true;
+                let stage = self.box_stage(box_id.uuid(), Kind::Seal);
+                stage.rest.push("seal_box", &rest::sealed_box(box_id.uuid()));
+            }
+            Write::CreateProject(project) => {
+                self.alone = true;
+                self.stage(Row::Project, Kind::Create).rest.push("create_project", &rest::project(&project));
+            }
+            Write::UpdateProject(project) => {
+                self.alone = true;
+                self.stage(Row::Project, Kind::Update).rest.push("update_project", &rest::project(&project));
+            }
+            Write::CreateToken(token) => {
+                let stage = self.stage(Row::Token(token.id.uuid()), Kind::Create);
+                stage.rest.push("create_token", &rest::token(&token));
+            }
+            Write::RevokeToken { token_id, at } => {
+                let row = json!({ "token_id": token_id.uuid().to_string(), "at": at.micros() });
+                self.stage(Row::Token(token_id.uuid()), Kind::Revoke).rest.push("revoke_token", &row);
+            }
+            Write::RememberAnswer(answer) => self.last().rest.push("remember_answer", &rest::answer(&answer)),
+            Write::SealAudit { seq, head } => {
+                self.alone = true;
+                let row = json!({ "seq": seq, "position": head.position, "hash": head.hash.to_string() });
+                self.last().rest.push("seal_audit", &row);
+            }
+            Write::CreateHead(head) => {
+                self.make(&Changed::Head(head.agent_id.clone()), Conflict::Head);
+                self.turns.heads.push(HeadWrite::Create(head));
+            }
+            Write::MoveHead { guard, to, queued } => {
+                self.changed.insert(Changed::Head(guard.agent_id.clone()));
+                self.turns.heads.push(HeadWrite::Move { guard, to, queued });
+            }
+            Write::NudgeHead { guard, nudge } => {
+                self.changed.insert(Changed::Head(guard.agent_id.clone()));
+                self.turns.heads.push(HeadWrite::Nudge { guard, nudge });
+            }
+            Write::Enqueue(item) => {
+                self.make(&Changed::Inbox(item.id), Conflict::Inbox);
+                self.turns.enqueued.push(*item);
+            }
+            Write::UpdateInbox { from, item } => {
+                self.changed.insert(Changed::Inbox(item.id));
+                self.turns.inbox_updates.push(InboxUpdate { from, item });
+            }
+            Write::AddEdge(edge) => self.turns.edges.push(*edge),
+            Write::CreateStep(step) => {
+                self.make(&Changed::Step(step.id.clone()), Conflict::Step);
+                self.turns.steps.push(*step);
+            }
+            Write::UpdateStep(step) => {
+                self.changed.insert(Changed::Step(step.id.clone()));
+                self.turns.step_updates.push(*step);
+            }
+            Write::OpenCall(call) => {
+                self.make(&Changed::Call(call.turn_id, call.tool_call_id.clone()), Conflict::Call);
+                self.first.rest.push("open_call", &rest::call(&call));
+            }
+            Write::UpdateCall(call) => {
+                self.changed.insert(Changed::Call(call.turn_id, call.tool_call_id.clone()));
+                self.first.rest.push("update_call", &rest::call(&call));
+            }
+            Write::PutProfile { was, profile } => {
+                self.first.rest.push("put_profile", &rest::profile(was, &profile));
+            }
+            Write::PutAgent { was, agent } => {
+                self.first.rest.push("put_agent", &rest::agent(was, &agent));
+            }
+            Write::AddIdentityEdge(edge) => {
+                self.first.rest.push("add_identity_edge", &rest::identity_edge(&edge));
+            }
+        }
+    }
+
+    /// Notes when a row is made that was changed before.
+    fn make(&mut self, row: &Changed, conflict: Conflict) {
+        if self.changed.contains(row) {
+            self.contradiction.get_or_insert(conflict);
+        }
+    }
+
+    /// After the writes: an expectation about a box that is appended to first is checked by the append itself.
+    pub(super) fn expect(&mut self, expect: Expect) {
+        match expect {
+            Expect::OpenBox { box_id, generation, min_len, max_len } => {
+                let (box_id, generation) = (box_id.uuid(), generation.get());
+                let same = |append: &&mut Append| append.box_id == box_id && append.generation == generation;
+                if let Some(append) = self.first.appends.iter_mut().find(same) {
+                    append.min_len = append.min_len.max(min_len);
+                    append.max_len = append.max_len.min(max_len);
+                    return;
+                }
+                self.boxes.push(box_id);
+                self.beyond_appends = true;
+                self.locks_boxes = true;
+                let row = json!({
+                    "box_id": box_id.to_string(), "generation": generation, "min_len": min_len, "max_len": max_len,
+                });
+                self.first.rest.push("open_box", &row);
+            }
+            Expect::ProjectAt(revision) => self.first.rest.push("project_at", &json!(revision.get())),
+            Expect::ChainAt(head) => {
+                self.alone = true;
+                self.first.rest.push("chain_at", &rest::chain(&head));
+            }
+            Expect::OutputFree { box_id, agent_id } => {
+                let box_id = box_id.uuid();
+                self.boxes.push(box_id);
+                self.beyond_appends = true;
+                self.locks_boxes = true;
+                self.turns.outputs.push(Output { box_id, agent_id });
+            }
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! Reads of turns, the graph and the roster, what the watchdog looks at, and claims.
+
+use crate::{
+    catalog::{NO_ID, clamp},
+    claim::Claim,
+    codec, load,
+    select::{all, one},
+    sql,
+    store::SqliteStore,
+};
+use async_trait::async_trait;
+use cardwire_model::{
+    Agent, AgentId, Edge, EdgeId, Head, IdentityEdge, InboxId, InboxItem, Profile, ProfileName, ProjectId,
+    Status, Step, StepId, Timestamp, ToolCall, TurnId,
+};
+use cardwire_store::{ClaimQuery, CommitError, DecideClaim, Horizon, RowFilter, StoreError, Turns, Watched};
+use rusqlite::{Connection, params};
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+/// Sorts behind every id.
+const PAST_IDS: [u8; 17] = [u8::MAX; 17];
+
+#[async_trait]
+impl Turns for SqliteStore {
+    async fn claim(
+        &self,
+        query: &ClaimQuery,
+        decide: DecideClaim,
+    ) -> std::result::Result<Vec<ProjectId>, CommitError> {
+        self.claim_rows(Claim::new(query.clone(), decide)).await
+    }
+
+    async fn due_heads(
+        &self,
+        horizon: &Horizon,
+        after: Option<&(ProjectId, AgentId)>,
+        limit: usize,
+    ) -> Result<Vec<Watched>> {
+        let (horizon, after) = (*horizon, after.cloned());
+        let read = move |conn: &Connection| {
+            let after =
+                after.as_ref().map_or(("", ""), |(project, agent)| (project.as_str(), agent.as_str()));
+            let due = params![
+                after.0,
+                after.1,
+                horizon.dispatched.micros(),
+                horizon.running.micros(),
+                horizon.resume.micros(),
+                limit as i64,
+            ];
+            all(conn, sql::DUE_HEADS, due, |row| {
+                let (project, head) =
+                    (codec::slug::<ProjectId>(row, codec::HEAD_COLUMNS)?, codec::head(row)?);
+                let live = head.live.as_ref().map(|live| live.inbox_id);
+                let item = live.map(|id| load::inbox_item(conn, project.as_str(), id)).transpose()?.flatten();
+                Ok(Watched { project, head: Some(head), item })
+            })
+        };
+        self.readers.read(read).await
+    }
+
+    async fn due_items(
+        &self,
+        horizon: &Horizon,
+        after: Option<&(ProjectId, InboxId)>,
+        limit: usize,
+    ) -> Result<Vec<Watched>> {
+        let (horizon, after) = (*horizon, after.cloned());
+        let read = move |conn: &Connection| {
+            let id = after.as_ref().map(|(_, id)| id.uuid());
+            let due = params![
+                after.as_ref().map_or("", |(project, _)| project.as_str()),
+                id.as_ref().map_or(&NO_ID[..], |id| &id.as_bytes()[..]),
+                horizon.pending.micros(),
+                horizon.processing.micros(),
+                limit as i64,
+            ];
+            all(conn, sql::DUE_ITEMS, due, |row| {
+                let project = codec::slug::<ProjectId>(row, codec::INBOX_COLUMNS)?;
+                let item = codec::inbox_item(row)?;
+                let head = load::head(conn, project.as_str(), &item.agent_id)?;
+                Ok(Watched { project, head, item: Some(item) })
+            })
+        };
+        self.readers.read(read).await
+    }
+
+    async fn heads(
+        &self,
+        project: &ProjectId,
+        status: Option<Status>,
+        after: Option<&AgentId>,
+        limit: usize,
+    ) -> Result<Vec<Head>> {
+        let (project, after) = (project.clone(), after.cloned());
+        let read = move |conn: &Connection| {
+            let after = after.as_ref().map_or("", AgentId::as_str);
+            let wanted = params![project.as_str(), after, status.map(Status::as_str), limit as i64];
+            all(conn, sql::HEADS, wanted, codec::head)
+        };
+        self.readers.read(read).await
+    }
+
+    async fn head(&self, project: &ProjectId, agent: &AgentId) -> Result<Option<Head>> {
+        let (project, agent) = (project.clone(), agent.clone());
+        self.readers.read(move |conn| load::head(conn, project.as_str(), &agent)).await
+    }
+
+    async fn inbox(
+        &self,
+        project: &ProjectId,
+        filter: &RowFilter,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<Vec<InboxItem>> {
+        let (project, filter) = (project.clone(), filter.clone());
+        let before = before.map_or(i64::MAX, clamp);
+        let read = move |conn: &Connection| {
+            let wanted = params![
+                project.as_str(),
+                filter.agent_id.as_ref().map(AgentId::as_str),
+                filter.turn_id.map(|turn| turn.uuid().into_bytes()),
+                before,
+                limit as i64,
+                filter.trace_id,
+                filter.correlation_id,
+                filter.inbox_status.map(|status| status.as_str()),
+                filter.turns_only,
+                filter.from.map(Timestamp::micros),
+                filter.until.map(Timestamp::micros),
+            ];
+            let by = [sql::INBOX, sql::INBOX_OF_AGENT, sql::INBOX_OF_TURN];
+            all(conn, narrowest(&filter, by), wanted, codec::inbox_item)
+        };
+        self.readers.read(read).await
+    }
+
+    async fn turn(&self, project: &ProjectId, turn: TurnId) -> Result<Option<InboxItem>> {
+        let project = project.clone();
+        self.readers.read(move |conn| load::turn(conn, project.as_str(), turn)).await
+    }
+
+    async fn calls(&self, project: &ProjectId, turn: TurnId) -> Result<Vec<ToolCall>> {
+        let project = project.clone();
+        let read = move |conn: &Connection| {
+            let key = params![project.as_str(), turn.uuid().into_bytes()];
+            all(conn, sql::CALLS, key, codec::tool_call)
+        };
+        self.readers.read(read).await
+    }
+
+    async fn steps(
+        &self,
+        project: &ProjectId,
+        filter: &RowFilter,
+        before: Option<&(Timestamp, StepId)>,
+        limit: usize,
+    ) -> Result<Vec<Step>> {
+        let (project, filter, before) = (project.clone(), filter.clone(), before.cloned());
+        let read = move |conn: &Connection| {
+            let wanted = params![
+                project.as_str(),
+                filter.agent_id.as_ref().map(AgentId::as_str),
+                filter.turn_id.map(|turn| turn.uuid().into_bytes()),
+                before.as_ref().map_or(i64::MAX, |(at, _)| at.micros()),
+                before.as_ref().map_or("", |(_, step)| step.as_str()),
+                limit as i64,
+                filter.trace_id,
+                filter.from.map(Timestamp::micros),
+                filter.until.map(Timestamp::micros),
+            ];
+            let by = [sql::STEPS, sql::STEPS_OF_AGENT, sql::STEPS_OF_TURN];
+            all(conn, narrowest(&filter, by), wanted, codec::step)
+        };
+        self.readers.read(read).await
+    }
+
+    async fn step(&self, project: &ProjectId, step: &StepId) -> Result<Option<Step>> {
+        let (project, step) = (project.clone(), step.clone());
+        let read = move |conn: &Connection| {
+            one(conn, sql::STEP, params![project.as_str(), step.as_str()], codec::step)
+        };
+        self.readers.read(read).await
+    }
+
+    async fn edges(
+        &self,
+        project: &ProjectId,
+        filter: &RowFilter,
+        before: Option<EdgeId>,
+        limit: usize,
+    ) -> Result<Vec<Edge>> {
+        let (project, filter) = (project.clone(), filter.clone());
+        let read = move |conn: &Connection| {
+            let before = before.map(EdgeId::uuid);
+            let wanted = params![
+                project.as_str(),
+                filter.agent_id.as_ref().map(AgentId::as_str),
+                filter.turn_id.map(|turn| turn.uuid().into_bytes()),
+                before.as_ref().map_or(&PAST_IDS[..], |id| &id.as_bytes()[..]),
+                limit as i64,
+                filter.trace_id,
+                filter.correlation_id,
+                filter.primitive.map(|primitive| primitive.as_str()),
+                filter.phase.map(|phase| phase.as_str()),
+                filter.from.map(Timestamp::micros),
+                filter.until.map(Timestamp::micros),
+            ];
+            let by = [sql::EDGES, sql::EDGES_OF_AGENT, sql::EDGES_OF_TURN];
+            all(conn, narrowest(&filter, by), wanted, codec::edge)
+        };
+        self.readers.read(read).await
+    }
+
+    async fn identity_edges(
+        &self,
+        project: &ProjectId,
+        filter: &RowFilter,
+        before: Option<EdgeId>,
+        limit: usize,
+    ) -> Result<Vec<IdentityEdge>> {
+        let (project, filter) = (project.clone(), filter.clone());
+        let read = move |conn: &Connection| {
+            let before = before.map(EdgeId::uuid);
+            let wanted = params![
+                project.as_str(),
+                filter.agent_id.as_ref().map(AgentId::as_str),
+                before.as_ref().map_or(&PAST_IDS[..], |id| &id.as_bytes()[..]),
+                limit as i64,
+                filter.trace_id,
+                filter.from.map(Timestamp::micros),
+                filter.until.map(Timestamp::micros),
+            ];
+            let of_agent = filter.agent_id.is_some();
+            let statement = if of_agent { sql::IDENTITY_EDGES_OF_AGENT } else { sql::IDENTITY_EDGES };
+            all(conn, statement, wanted, codec::identity_edge)
+        };
+        self.readers.read(read).await
+    }
+
+    async fn agents(&self, project: &ProjectId, after: Option<&AgentId>, limit: usize) -> Result<Vec<Agent>> {
+        let (project, after) = (project.clone(), after.cloned());
+        let read = move |conn: &Connection| {
+            let after = after.as_ref().map_or("", AgentId::as_str);
+            all(conn, sql::AGENTS, params![project.as_str(), after, limit as i64], codec::agent)
+        };
+        self.readers.read(read).await
+    }
+
+    async fn agent(&self, project: &ProjectId, agent: &AgentId) -> Result<Option<Agent>> {
+        let (project, agent) = (project.clone(), agent.clone());
+        let read = move |conn: &Connection| {
+            one(conn, sql::AGENT, params![project.as_str(), agent.as_str()], codec::agent)
+        };
+        self.readers.read(read).await
+    }
+
+    async fn profiles(
+        &self,
+        project: &ProjectId,
+        after: Option<&ProfileName>,
+        limit: usize,
+    ) -> Result<Vec<Profile>> {
+        let (project, after) = (project.clone(), after.cloned());
+        let read = move |conn: &Connection| {
+            let after = after.as_ref().map_or("", ProfileName::as_str);
+            all(conn, sql::PROFILES, params![project.as_str(), after, limit as i64], codec::profile)
+        };
+        self.readers.read(read).await
+    }
+}
+
+/// Of the statements for all rows, for those of an agent and for those of a turn, the one whose index leaves least
+/// to be looked through. All three take the same parameters.
+fn narrowest(filter: &RowFilter, [all, of_agent, of_turn]: [&'static str; 3]) -> &'static str {
+    match (&filter.turn_id, &filter.agent_id) {
+        (Some(_), _) => of_turn,
+        (None, Some(_)) => of_agent,
+        (None, None) => all,
+    }
+}

@@ -1,0 +1,107 @@
+//! How SQLite goes about our statements: through the indexes they were written for, and without building tables.
+
+use rusqlite::Connection;
+use std::{collections::BTreeMap, path::Path};
+
+/// Every statement by its name, e.g. `read/head`.
+fn statements() -> BTreeMap<String, String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("sql");
+    let mut found = BTreeMap::new();
+    for kind in ["read", "write", "expect"] {
+        for file in std::fs::read_dir(folder.join(kind)).unwrap() {
+            let path = file.unwrap().path();
+            let name = format!("{kind}/{}", path.file_stem().unwrap().to_string_lossy());
+            found.insert(name, std::fs::read_to_string(&path).unwrap());
+        }
+    }
+    assert!(found.len() > 80, "{} statements", found.len());
+    found
+}
+
+/// One column of what SQLite says of a statement. Parameters are left NULL: plans must not depend on them.
+fn explain(conn: &Connection, how: &str, statement: &str, column: &str) -> Vec<String> {
+    let mut statement = conn.prepare(&format!("{how} {statement}")).unwrap();
+    let mut rows = statement.raw_query();
+    let mut lines = vec![];
+    while let Some(row) = rows.next().unwrap() {
+        lines.push(row.get(column).unwrap());
+    }
+    lines
+}
+
+fn plan(conn: &Connection, statement: &str) -> Vec<String> {
+    explain(conn, "EXPLAIN QUERY PLAN", statement, "detail")
+}
+
+fn database() -> (Connection, tempfile::TempDir) {
+    let (_store, directory) = crate::fresh();
+    (crate::connect(&directory), directory)
+}
+
+#[test]
+fn what_workers_and_the_watchdog_ask_for_is_found_by_partial_indexes() {
+    let (conn, _directory) = database();
+    let statements = statements();
+    for (name, index) in [
+        ("read/claimable", "state_agent_inbox_claimable (worker_target=?)"),
+        ("read/due_heads", "state_agent_state_head_busy ((project_id,agent_id)>(?,?))"),
+        ("read/due_items", "state_agent_inbox_due ((project_id,inbox_id)>(?,?))"),
+        ("read/next_turns", "state_agent_inbox_queued (project_id=? AND agent_id=?)"),
+        ("read/writers", "state_agent_inbox_writers (project_id=? AND output_box_id=?)"),
+        ("expect/output_free", "state_agent_inbox_writers (project_id=? AND output_box_id=?)"),
+    ] {
+        let plan = plan(&conn, &statements[name]);
+        assert!(plan.iter().any(|line| line.contains(index)), "{name}: {plan:#?}");
+        // In the order of the index: a sort would read everything first.
+        assert!(!plan.iter().any(|line| line.contains("TEMP B-TREE")), "{name}: {plan:#?}");
+    }
+}
+
+#[test]
+fn rows_of_an_agent_or_a_turn_are_found_by_an_index() {
+    let (conn, _directory) = database();
+    let listed = statements().into_iter().filter(|(name, _)| name.contains("_of_"));
+    let mut count = 0;
+    for (name, statement) in listed {
+        let column = if name.ends_with("_of_turn") { "agent_turn_id=?" } else { "agent_id=?" };
+        let plan = plan(&conn, &statement);
+        let searches: Vec<_> = plan.iter().filter(|line| line.starts_with("SEARCH")).collect();
+        assert!(
+            !searches.is_empty() && searches.iter().all(|line| line.contains(column)),
+            "{name}: {plan:#?}"
+        );
+        count += 1;
+    }
+    assert_eq!(count, 7);
+}
+
+#[test]
+fn no_statement_reads_a_whole_table() {
+    let (conn, _directory) = database();
+    for (name, statement) in statements() {
+        let plan = plan(&conn, &statement);
+        let is_scan = |line: &&String| {
+            line.starts_with("SCAN")
+                && *line != "SCAN CONSTANT ROW"
+                && !line.starts_with("SCAN json_each")
+                // A partial index that holds only what is looked for.
+                && !line.contains("audit_unsealed")
+        };
+        assert_eq!(plan.iter().find(is_scan), None, "{name}: {plan:#?}");
+    }
+}
+
+/// A list of more than two values in the condition of a partial index, or RETURNING, makes SQLite build a table for
+/// every row that is written. It once was a quarter of the writer's work.
+#[test]
+fn no_hot_write_builds_a_table() {
+    let (conn, _directory) = database();
+    for (name, statement) in statements() {
+        let is_roster = ["write/put_profile", "write/put_agent"].contains(&name.as_str());
+        if name.starts_with("read/") || is_roster {
+            continue;
+        }
+        let steps = explain(&conn, "EXPLAIN", &statement, "opcode");
+        assert!(!steps.iter().any(|step| step == "OpenEphemeral"), "{name}");
+    }
+}

@@ -1,0 +1,110 @@
+//! Sound writes to heads and inboxes.
+
+use super::Generator;
+use cardwire_model::{Commit, Expect, Head, InboxItem, Realm, TurnEpoch, Write};
+
+impl Generator {
+    /// A head of the realm.
+    pub(super) fn some_head(&mut self, realm: &Realm) -> Option<Head> {
+        let agent = self.some(realm, |known| &known.heads)?;
+        self.model.head(realm, &agent).cloned()
+    }
+
+    /// An inbox row of the realm.
+    pub(super) fn some_row(&mut self, realm: &Realm) -> Option<InboxItem> {
+        let id = self.some(realm, |known| &known.inbox)?;
+        self.model.inbox_item(realm, id).cloned()
+    }
+
+    pub(super) fn create_head(&mut self, commit: &mut Commit) -> Option<()> {
+        let agent = self.agent_name();
+        let epoch = TurnEpoch::new(self.rng.below(9) as u64);
+        let head = self.head(&commit.realm, agent, epoch);
+        commit.writes.push(Write::CreateHead(Box::new(head)));
+        Some(())
+    }
+
+    pub(super) fn move_head(&mut self, commit: &mut Commit) -> Option<()> {
+        let old = self.some_head(&commit.realm)?;
+        let epoch = if self.rng.chance(60) { old.epoch } else { old.epoch.next() };
+        let to = Box::new(self.head(&commit.realm, old.agent_id.clone(), epoch));
+        let (guard, queued) = (self.guard(&old), self.waiting(&old));
+        commit.writes.push(Write::MoveHead { guard, to, queued });
+        Some(())
+    }
+
+    pub(super) fn nudge_head(&mut self, commit: &mut Commit) -> Option<()> {
+        let head = self.some_head(&commit.realm)?;
+        let (guard, nudge) = (self.guard(&head), self.nudge(&commit.realm, &head));
+        commit.writes.push(Write::NudgeHead { guard, nudge });
+        Some(())
+    }
+
+    pub(super) fn enqueue_turn(&mut self, commit: &mut Commit) -> Option<()> {
+        let turn = self.elsewhere(|known| &known.turns).unwrap_or_else(|| self.ids.turn());
+        let row = self.turn_row(&commit.realm, turn);
+        commit.writes.push(Write::Enqueue(Box::new(row)));
+        Some(())
+    }
+
+    /// Mostly for a turn that is there.
+    pub(super) fn enqueue_report(&mut self, commit: &mut Commit) -> Option<()> {
+        let turn = self.any_turn(&commit.realm);
+        let row = self.report_row(&commit.realm, turn);
+        commit.writes.push(Write::Enqueue(Box::new(row)));
+        Some(())
+    }
+
+    /// What came with the row does not count, whatever stands here.
+    pub(super) fn update_inbox(&mut self, commit: &mut Commit) -> Option<()> {
+        let old = self.some_row(&commit.realm)?;
+        let turn = self.ids.turn();
+        let other = self.turn_row(&commit.realm, turn);
+        let new = InboxItem { id: old.id, ..self.changed_row(&other) };
+        commit.writes.push(Write::UpdateInbox { from: old.status, item: Box::new(new) });
+        Some(())
+    }
+
+    /// A turn for a box that nobody else writes.
+    pub(super) fn enqueue_alone(&mut self, commit: &mut Commit) -> Option<()> {
+        let realm = commit.realm.clone();
+        let box_id = self.some_box(&realm)?;
+        let turn = self.ids.turn();
+        let mut row = self.turn_row(&realm, turn);
+        row.output_box = Some(box_id);
+        if let Some(writer) = self.model.writers_of(&realm, box_id).next() {
+            row.agent_id = writer.clone();
+        }
+        commit.expect.push(Expect::OutputFree { box_id, agent_id: row.agent_id.clone() });
+        commit.writes.push(Write::Enqueue(Box::new(row)));
+        Some(())
+    }
+
+    /// What the first turn of an agent does: its writes build on each other.
+    pub(super) fn run_turn(&mut self, commit: &mut Commit) -> Option<()> {
+        let realm = commit.realm.clone();
+        let turn = self.ids.turn();
+        let mut row = self.turn_row(&realm, turn);
+        row.agent_id = self.agent_name();
+        let agent = row.agent_id.clone();
+        let created = self.head(&realm, agent.clone(), TurnEpoch::ZERO);
+        let moved = self.head(&realm, agent, TurnEpoch::new(1));
+        let changed = self.changed_row(&row);
+        let moved_waiting = Head { queued: created.queued, ..moved.clone() };
+        let (guard, nudge) = (moved_waiting.guard(), self.nudge(&realm, &moved_waiting));
+        let name = self.call_name();
+        let call = self.call(&realm, turn, name);
+        let step = self.step_row(&realm, turn);
+        commit.writes.extend([
+            Write::CreateHead(Box::new(created.clone())),
+            Write::Enqueue(Box::new(row.clone())),
+            Write::MoveHead { guard: created.guard_move(), to: Box::new(moved), queued: 0 },
+            Write::UpdateInbox { from: row.status, item: Box::new(changed) },
+            Write::NudgeHead { guard, nudge },
+            Write::OpenCall(Box::new(call)),
+            Write::CreateStep(Box::new(step.clone())),
+            Write::UpdateStep(Box::new(self.changed_step(&realm, &step))),
+        ]);
+        Some(())
+    }
+}

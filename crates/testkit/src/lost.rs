@@ -1,0 +1,69 @@
+//! What every store must hold of a head that is lost: the copy written with its last move (WD-08).
+//!
+//! No commit removes a head, so a backend's own test says how its head is lost; the rest is the same for all.
+
+use crate::fixtures::{ProjectBuilder, SeededIds, agent_id, at, idle_head, live_head, project_id};
+use cardwire_model::{
+    AgentId, Commit, Conflict, Head, Keys, LiveState, Lost, Nudge, ProjectId, Realm, TurnEpoch, Write,
+};
+use cardwire_store::{CommitError, Store};
+
+/// Loses the heads of an empty store with `lose`, and checks what is left of them: the head as it was last created or
+/// moved, without what nudges changed since, and with no turns waiting; and that it keeps out an older one.
+pub async fn assert_copies_survive(store: &dyn Store, lose: impl AsyncFn(&ProjectId, &AgentId)) {
+    let (project, agent) = (project_id("p1"), agent_id("a"));
+    let write = async |writes: Vec<Write>| {
+        let commit = Commit { writes, ..Commit::new(project.clone()) };
+        store.commit(commit).await
+    };
+    let lost = async || {
+        let keys = Keys { agent: Some(agent.clone()), ..Keys::default() };
+        let found = store.load(&Realm::from(project.clone()), &keys).await.unwrap();
+        assert_eq!(found.head, None, "the head is lost");
+        found.lost.expect("something is always told of a lost head")
+    };
+    write(vec![Write::CreateProject(ProjectBuilder::new(project.clone()).build())]).await.unwrap();
+
+    let mut ids = SeededIds::new(11);
+    let created = Head { queued: 3, ..idle_head(agent.clone()) };
+    write(vec![Write::CreateHead(Box::new(created.clone()))]).await.unwrap();
+    lose(&project, &agent).await;
+    let nothing = Lost { copy: None, highest: TurnEpoch::ZERO, open: None, last_output_box: None, queued: 0 };
+    let left = |head: &Head| Lost { copy: Some(Head { queued: 0, ..head.clone() }), ..nothing.clone() };
+    assert_eq!(lost().await, left(&created));
+
+    // It can be created anew, and a move and its nudges leave the copy of the move.
+    write(vec![Write::CreateHead(Box::new(created.clone()))]).await.unwrap();
+    let moved = live_head(&mut ids, agent.clone(), LiveState::Suspended { waiting: 2, resume_by: at(90) });
+    let to = Box::new(moved.clone());
+    write(vec![Write::MoveHead { guard: created.guard(), to, queued: 2 }]).await.unwrap();
+    let card = Some(ids.card());
+    let seen = Some(at(500));
+    let nudge = Nudge { seen, rung: seen, queued: 1, deliverable: card, open_calls: 1 };
+    write(vec![Write::NudgeHead { guard: moved.guard(), nudge }]).await.unwrap();
+    // A refused move is none.
+    let stale = Write::MoveHead { guard: created.guard(), to: Box::new(idle_head(agent.clone())), queued: 0 };
+    assert!(matches!(write(vec![stale]).await, Err(CommitError::Conflict(Conflict::Head))));
+    let found = store.head(&project, &agent).await.unwrap().expect("the head is there");
+    assert_eq!((found.queued, found.updated_at), (6, at(500)));
+    lose(&project, &agent).await;
+    assert_eq!(lost().await, left(&moved));
+
+    // Nothing can be moved or nudged that is lost, nor be rebuilt from something older than the copy.
+    let again = |epoch: u64| Head { epoch: TurnEpoch::new(epoch), ..moved.clone() };
+    let idle = |epoch: u64| Head { epoch: TurnEpoch::new(epoch), ..idle_head(agent.clone()) };
+    let create = |head: Head| Write::CreateHead(Box::new(head));
+    let nudged = Write::NudgeHead { guard: moved.guard(), nudge };
+    for refused in [nudged, create(idle(0)), create(again(0)), create(again(1))] {
+        let outcome = write(vec![refused.clone()]).await;
+        assert!(matches!(outcome, Err(CommitError::Conflict(Conflict::Head))), "{refused:?}: {outcome:?}");
+        assert_eq!(lost().await, left(&moved));
+    }
+    // The same epoch without a turn, or a later one, is as new as can be.
+    for rebuilt in [idle(1), again(2), idle(7)] {
+        write(vec![create(rebuilt.clone())]).await.unwrap();
+        assert_eq!(store.head(&project, &agent).await.unwrap().as_ref(), Some(&rebuilt));
+        lose(&project, &agent).await;
+        assert_eq!(lost().await, left(&rebuilt));
+    }
+}

@@ -1,0 +1,34 @@
+//! What no commit does: rows that are lost or damaged, for tests of how the system gets over it.
+
+use super::{ReferenceStore, state::State};
+use cardwire_model::{AgentId, InboxId, InboxItem, InboxKind, ProjectId, Realm};
+
+impl ReferenceStore {
+    /// Removes an agent's head, but not the copy of it (WD-08). Panics when there is no head.
+    pub fn lose_head(&self, project: &ProjectId, agent: &AgentId) {
+        let key = (Realm::from(project.clone()), agent.clone());
+        let lost = self.with(|state| state.heads.retain(|other, _| *other != key));
+        assert_eq!(lost.expect("an open store"), 1, "there is no head of {agent} to lose");
+    }
+
+    /// Changes an inbox row in any way (DP-14, WD-10). Panics when there is no such row.
+    pub fn damage_inbox(&self, project: &ProjectId, id: InboxId, damage: impl FnOnce(&mut InboxItem)) {
+        let realm = Realm::from(project.clone());
+        self.with(|state| state.damage_inbox(&realm, id, damage)).expect("an open store");
+    }
+}
+
+impl State {
+    fn damage_inbox(&mut self, realm: &Realm, id: InboxId, damage: impl FnOnce(&mut InboxItem)) {
+        let mut item = self.inbox_item(realm, id).expect("an inbox row to damage").clone();
+        damage(&mut item);
+        // A damaged row may have become the row of another turn, or of none.
+        self.turns.retain(|(of, _), row| of != realm || *row != id);
+        if item.kind == InboxKind::Turn {
+            self.turns.put((realm.clone(), item.turn_id), id);
+            self.turns.keep();
+        }
+        self.inbox.put((realm.clone(), id), item);
+        self.inbox.keep();
+    }
+}

@@ -1,0 +1,60 @@
+"""A Cardwire worker: it claims turns over HTTP and answers them, with the standard library alone.
+Needs CARDWIRE_URL and CARDWIRE_TOKEN (scope `work`); CARDWIRE_TARGET says for whom (`python`)."""
+import contextlib, http.client, json, os, time, uuid
+from urllib.request import HTTPError, Request, urlopen
+
+def ask(method, path, token, body=None):
+    """Sends a request until it is answered; thanks to the key, what is sent twice is done once."""
+    url, data = os.environ["CARDWIRE_URL"] + path, json.dumps(body).encode() if body else None
+    headers = {"Authorization": f"Bearer {token}", "Idempotency-Key": uuid.uuid4().hex}
+    while True:
+        try:
+            with urlopen(Request(url, data, headers, method=method), timeout=60) as answer:
+                return json.load(answer)
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            if isinstance(error, HTTPError) and error.code < 500 and error.code != 429:
+                raise  # A refusal. Whatever else happens passes: nobody there, an answer cut short.
+        time.sleep(0.5)
+
+def work(say, messages):
+    """This is where your model goes. Ours obeys four words and sends everything else back."""
+    start = max(place for place, message in enumerate(messages) if message["role"] == "user")
+    instruction = messages[start]["content"]
+    word, _, rest = str(instruction).partition(" ")
+    answer = rest if word == "echo" else instruction
+    thought = "x" * int(rest) if word == "big" and rest.isdigit() else instruction
+    if word == "slow" and rest.isdigit():
+        for _ in range(int(rest)):
+            time.sleep(1)
+            say(":heartbeat")
+    if word == "tool":
+        results = [message["content"] for message in messages[start:] if message["role"] == "tool"]
+        if not results:  # We get the turn again, with the result among its messages.
+            call, content = f"call_{uuid.uuid4().hex}", {"tool_name": rest, "arguments": {}}
+            say("/cards", content=content, metadata={"type": "tool.call"}, tool_call_id=call)
+            return say(":suspend", waiting_tool_call_ids=[call], resume_deadline_seconds=60)
+        answer = results[-1]["result"]
+    say("/cards", content=thought, metadata={"type": "agent.thought"})
+    say("/steps", phase="answer")
+    say(":finish", status="success", deliverable={"answer": answer})
+
+def run(path, token, epoch):
+    """Whatever is said about a turn carries the token and the epoch of its lease."""
+    say = lambda verb, **body: ask("POST", path + verb, token, {"turn_epoch": epoch, **body})
+    try:
+        say(":start")
+        work(say, ask("GET", path + "/view", token)["messages"])
+    except Exception as error:
+        code = getattr(error, "code", None)
+        if code not in (401, 409):  # Those two say that the turn is not ours any more.
+            reason = "too_large" if code == 413 else "worker_error"
+            say(":finish", status="failed", error=str(error), error_code=reason)
+
+target = os.getenv("CARDWIRE_TARGET", "python")
+claim = {"worker_target": target, "worker_id": f"python-{os.getpid()}", "wait_ms": 10_000}
+while True:
+    for lease in ask("POST", "/l0/claim", os.environ["CARDWIRE_TOKEN"], claim)["leases"]:
+        path = f"/projects/{lease['project_id']}/l0/turns/{lease['agent_turn_id']}"
+        with contextlib.suppress(HTTPError):
+            if lease["kind"] != "stop":
+                run(path, lease["turn_token"], lease["turn_epoch"])
