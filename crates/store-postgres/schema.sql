@@ -24,7 +24,8 @@ CREATE TYPE public.cw_card_fact AS (
 ALTER TYPE public.cw_card_fact OWNER TO cardwire_owner;
 
 CREATE TYPE public.cw_head AS (
-	nth integer,
+	op text,
+	project_id text,
 	agent_id text,
 	guard_epoch bigint,
 	guard_status text,
@@ -59,7 +60,8 @@ CREATE TYPE public.cw_head AS (
 ALTER TYPE public.cw_head OWNER TO cardwire_owner;
 
 CREATE TYPE public.cw_inbox_update AS (
-	nth integer,
+	op text,
+	project_id text,
 	inbox_id uuid,
 	from_status text,
 	status text,
@@ -80,95 +82,6 @@ CREATE TYPE public.cw_inbox_update AS (
 );
 
 ALTER TYPE public.cw_inbox_update OWNER TO cardwire_owner;
-
-CREATE TYPE public.cw_output AS (
-	box_id uuid,
-	agent_id text
-);
-
-ALTER TYPE public.cw_output OWNER TO cardwire_owner;
-
-CREATE TABLE public.answers (
-    project_id text NOT NULL COLLATE pg_catalog."C",
-    caller text NOT NULL COLLATE pg_catalog."C",
-    key text NOT NULL COLLATE pg_catalog."C",
-    request_hash bytea NOT NULL,
-    status integer NOT NULL,
-    body text NOT NULL,
-    created_at bigint NOT NULL
-);
-
-ALTER TABLE ONLY public.answers FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE public.answers OWNER TO cardwire_owner;
-
-CREATE TABLE public.card_boxes (
-    project_id text NOT NULL COLLATE pg_catalog."C",
-    box_id uuid NOT NULL,
-    generation bigint NOT NULL,
-    len bigint NOT NULL,
-    entries bigint NOT NULL,
-    depth integer NOT NULL,
-    sealed boolean NOT NULL,
-    handover_hash bytea,
-    created_at bigint NOT NULL
-)
-WITH (fillfactor='70');
-
-ALTER TABLE ONLY public.card_boxes FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE public.card_boxes OWNER TO cardwire_owner;
-
-CREATE TABLE public.resource_profiles (
-    project_id text NOT NULL COLLATE pg_catalog."C",
-    profile_name text NOT NULL COLLATE pg_catalog."C",
-    worker_target text NOT NULL,
-    profile_box_id uuid NOT NULL,
-    card_id uuid NOT NULL,
-    tags text[] NOT NULL,
-    revision bigint NOT NULL,
-    created_at bigint NOT NULL,
-    updated_at bigint NOT NULL,
-    deleted_at bigint
-);
-
-ALTER TABLE ONLY public.resource_profiles FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE public.resource_profiles OWNER TO cardwire_owner;
-
-CREATE TABLE public.resource_project_agents (
-    project_id text NOT NULL COLLATE pg_catalog."C",
-    agent_id text NOT NULL COLLATE pg_catalog."C",
-    profile_name text NOT NULL,
-    profile_box_id uuid NOT NULL,
-    worker_target text NOT NULL,
-    display_name text,
-    tags text[] NOT NULL,
-    owner_agent_id text,
-    metadata text NOT NULL,
-    revision bigint NOT NULL,
-    created_at bigint NOT NULL,
-    updated_at bigint NOT NULL
-);
-
-ALTER TABLE ONLY public.resource_project_agents FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE public.resource_project_agents OWNER TO cardwire_owner;
-
-CREATE TABLE public.resource_projects (
-    project_id text NOT NULL COLLATE pg_catalog."C",
-    title text,
-    settings text NOT NULL,
-    revision bigint NOT NULL,
-    deletions bigint NOT NULL,
-    created_at bigint NOT NULL,
-    updated_at bigint NOT NULL,
-    deleted_at bigint
-);
-
-ALTER TABLE ONLY public.resource_projects FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE public.resource_projects OWNER TO cardwire_owner;
 
 CREATE TABLE public.state_agent_inbox (
     project_id text NOT NULL COLLATE pg_catalog."C",
@@ -244,26 +157,22 @@ ALTER TABLE ONLY public.state_agent_state_head FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE public.state_agent_state_head OWNER TO cardwire_owner;
 
-CREATE TABLE public.state_agent_steps (
-    project_id text NOT NULL COLLATE pg_catalog."C",
-    step_id text NOT NULL COLLATE pg_catalog."C",
-    agent_id text NOT NULL COLLATE pg_catalog."C",
-    agent_turn_id uuid NOT NULL,
-    turn_epoch bigint NOT NULL,
-    trace_id text NOT NULL,
-    created_at bigint NOT NULL,
-    phase text NOT NULL,
-    status text,
-    call_id text,
-    request_box_id uuid,
-    output_len bigint NOT NULL,
-    metadata text NOT NULL,
-    updated_at bigint NOT NULL
+CREATE TYPE public.cw_lost AS (
+	copy public.state_agent_state_head,
+	turn_epoch bigint,
+	open_turn public.state_agent_inbox,
+	output_box_id uuid,
+	queued bigint
 );
 
-ALTER TABLE ONLY public.state_agent_steps FORCE ROW LEVEL SECURITY;
+ALTER TYPE public.cw_lost OWNER TO cardwire_owner;
 
-ALTER TABLE public.state_agent_steps OWNER TO cardwire_owner;
+CREATE TYPE public.cw_output AS (
+	box_id uuid,
+	agent_id text
+);
+
+ALTER TYPE public.cw_output OWNER TO cardwire_owner;
 
 CREATE TABLE public.state_execution_edges (
     project_id text NOT NULL COLLATE pg_catalog."C",
@@ -287,69 +196,6 @@ CREATE TABLE public.state_execution_edges (
 ALTER TABLE ONLY public.state_execution_edges FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE public.state_execution_edges OWNER TO cardwire_owner;
-
-CREATE TABLE public.state_tool_calls (
-    project_id text NOT NULL COLLATE pg_catalog."C",
-    agent_turn_id uuid NOT NULL,
-    tool_call_id text NOT NULL COLLATE pg_catalog."C",
-    agent_id text NOT NULL COLLATE pg_catalog."C",
-    created_at bigint NOT NULL,
-    call_card_id uuid,
-    waiting boolean NOT NULL,
-    answer_status text,
-    terminate boolean,
-    answer_card_id uuid,
-    answered_at bigint,
-    CONSTRAINT state_tool_calls_check CHECK ((num_nulls(answer_status, terminate, answer_card_id, answered_at) = ANY (ARRAY[0, 4])))
-)
-WITH (fillfactor='70');
-
-ALTER TABLE ONLY public.state_tool_calls FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE public.state_tool_calls OWNER TO cardwire_owner;
-
-CREATE TABLE public.tokens (
-    project_id text NOT NULL COLLATE pg_catalog."C",
-    token_id uuid NOT NULL,
-    secret_hash bytea NOT NULL,
-    scopes text NOT NULL,
-    created_at bigint NOT NULL,
-    expires_at bigint,
-    revoked_at bigint
-);
-
-ALTER TABLE ONLY public.tokens FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE public.tokens OWNER TO cardwire_owner;
-
-CREATE TYPE public.cw_snapshot AS (
-	project public.resource_projects,
-	cards public.cw_card_fact[],
-	boxes public.card_boxes[],
-	members uuid[],
-	token public.tokens,
-	answer public.answers,
-	agent public.resource_project_agents,
-	head public.state_agent_state_head,
-	turn public.state_agent_inbox,
-	calls public.state_tool_calls[],
-	reports public.state_agent_inbox[],
-	next public.state_agent_inbox[],
-	depth bigint,
-	inbox public.state_agent_inbox,
-	edge public.state_execution_edges,
-	step public.state_agent_steps,
-	writers public.cw_output[],
-	profile public.resource_profiles,
-	is_lost boolean,
-	lost_copy public.state_agent_state_head,
-	lost_epoch bigint,
-	lost_turn public.state_agent_inbox,
-	lost_output_box uuid,
-	lost_queued bigint
-);
-
-ALTER TYPE public.cw_snapshot OWNER TO cardwire_owner;
 
 CREATE FUNCTION public.cw_add_edge(in_edges public.state_execution_edges[]) RETURNS boolean
     LANGUAGE plpgsql
@@ -469,6 +315,23 @@ $$;
 
 ALTER FUNCTION public.cw_chain_at(in_project text, in_rows jsonb) OWNER TO cardwire_owner;
 
+CREATE TABLE public.card_boxes (
+    project_id text NOT NULL COLLATE pg_catalog."C",
+    box_id uuid NOT NULL,
+    generation bigint NOT NULL,
+    len bigint NOT NULL,
+    entries bigint NOT NULL,
+    depth integer NOT NULL,
+    sealed boolean NOT NULL,
+    handover_hash bytea,
+    created_at bigint NOT NULL
+)
+WITH (fillfactor='70');
+
+ALTER TABLE ONLY public.card_boxes FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE public.card_boxes OWNER TO cardwire_owner;
+
 CREATE TABLE public.cards (
     project_id text NOT NULL COLLATE pg_catalog."C",
     card_id uuid NOT NULL,
@@ -515,12 +378,34 @@ ALTER TABLE ONLY public.events FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE public.events OWNER TO cardwire_owner;
 
-CREATE FUNCTION public.cw_commit(in_project text, in_boxes uuid[], in_outputs public.cw_output[], in_cards public.cards[], in_appends public.cw_append[], in_new_heads public.cw_head[], in_moves public.cw_head[], in_nudges public.cw_head[], in_agents text[], in_inbox public.state_agent_inbox[], in_inbox_updates public.cw_inbox_update[], in_inbox_ids uuid[], in_edges public.state_execution_edges[], in_steps public.state_agent_steps[], in_step_updates public.state_agent_steps[], in_events public.events[], in_rest jsonb) RETURNS void
+CREATE TABLE public.state_agent_steps (
+    project_id text NOT NULL COLLATE pg_catalog."C",
+    step_id text NOT NULL COLLATE pg_catalog."C",
+    agent_id text NOT NULL COLLATE pg_catalog."C",
+    agent_turn_id uuid NOT NULL,
+    turn_epoch bigint NOT NULL,
+    trace_id text NOT NULL,
+    created_at bigint NOT NULL,
+    phase text NOT NULL,
+    status text,
+    call_id text,
+    request_box_id uuid,
+    output_len bigint NOT NULL,
+    metadata text NOT NULL,
+    updated_at bigint NOT NULL
+);
+
+ALTER TABLE ONLY public.state_agent_steps FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE public.state_agent_steps OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_commit(in_project text, in_boxes uuid[], in_outputs public.cw_output[], in_new_boxes public.card_boxes[], in_cards public.cards[], in_appends public.cw_append[], in_agents text[], in_moves public.cw_head[], in_heads public.cw_head[], in_inbox public.state_agent_inbox[], in_inbox_updates public.cw_inbox_update[], in_more_inbox_updates public.cw_inbox_update[], in_edges public.state_execution_edges[], in_steps public.state_agent_steps[], in_step_updates public.state_agent_steps[], in_events public.events[], in_rest jsonb) RETURNS void
     LANGUAGE plpgsql
     AS $$
 DECLARE
     tenant text;
     done boolean;
+    item cw_inbox_update;
     stage jsonb;
 BEGIN
     tenant := set_config('cardwire.project', in_project, true);
@@ -542,14 +427,25 @@ BEGIN
     IF in_cards IS NOT NULL THEN
         done := cw_put_card(in_cards);
     END IF;
-    IF in_agents IS NOT NULL OR in_new_heads IS NOT NULL THEN
-        done := cw_heads(in_project, in_new_heads, in_moves, in_nudges, in_agents);
+    IF in_agents IS NOT NULL THEN
+        done := cw_lock_heads(in_project, in_agents);
+    END IF;
+    IF in_moves IS NOT NULL THEN
+        done := cw_move_head(in_moves);
+    END IF;
+    IF in_heads IS NOT NULL THEN
+        done := cw_heads(in_project, in_heads);
     END IF;
     IF in_inbox IS NOT NULL THEN
         done := cw_enqueue(in_inbox);
     END IF;
     IF in_inbox_updates IS NOT NULL THEN
-        done := cw_update_inbox(in_project, in_inbox_updates, in_inbox_ids);
+        done := cw_update_inbox(in_inbox_updates);
+    END IF;
+    IF in_more_inbox_updates IS NOT NULL THEN
+        FOREACH item IN ARRAY in_more_inbox_updates LOOP
+            done := cw_update_inbox(ARRAY[item]);
+        END LOOP;
     END IF;
     IF in_edges IS NOT NULL THEN
         done := cw_add_edge(in_edges);
@@ -559,6 +455,9 @@ BEGIN
     END IF;
     IF in_step_updates IS NOT NULL THEN
         done := cw_update_step(in_project, in_step_updates);
+    END IF;
+    IF in_new_boxes IS NOT NULL THEN
+        done := cw_create_empty_box(in_new_boxes);
     END IF;
     IF in_rest IS NOT NULL THEN
         done := cw_rest(in_project, in_rest);
@@ -573,7 +472,7 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION public.cw_commit(in_project text, in_boxes uuid[], in_outputs public.cw_output[], in_cards public.cards[], in_appends public.cw_append[], in_new_heads public.cw_head[], in_moves public.cw_head[], in_nudges public.cw_head[], in_agents text[], in_inbox public.state_agent_inbox[], in_inbox_updates public.cw_inbox_update[], in_inbox_ids uuid[], in_edges public.state_execution_edges[], in_steps public.state_agent_steps[], in_step_updates public.state_agent_steps[], in_events public.events[], in_rest jsonb) OWNER TO cardwire_owner;
+ALTER FUNCTION public.cw_commit(in_project text, in_boxes uuid[], in_outputs public.cw_output[], in_new_boxes public.card_boxes[], in_cards public.cards[], in_appends public.cw_append[], in_agents text[], in_moves public.cw_head[], in_heads public.cw_head[], in_inbox public.state_agent_inbox[], in_inbox_updates public.cw_inbox_update[], in_more_inbox_updates public.cw_inbox_update[], in_edges public.state_execution_edges[], in_steps public.state_agent_steps[], in_step_updates public.state_agent_steps[], in_events public.events[], in_rest jsonb) OWNER TO cardwire_owner;
 
 CREATE FUNCTION public.cw_count_deletion(in_project text, in_count integer) RETURNS boolean
     LANGUAGE plpgsql
@@ -602,7 +501,18 @@ $$;
 
 ALTER FUNCTION public.cw_create_box(in_project text, in_rows jsonb) OWNER TO cardwire_owner;
 
-CREATE FUNCTION public.cw_create_head(in_project text, in_heads public.cw_head[]) RETURNS boolean
+CREATE FUNCTION public.cw_create_empty_box(in_boxes public.card_boxes[]) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO card_boxes SELECT * FROM unnest(in_boxes);
+    RETURN true;
+END
+$$;
+
+ALTER FUNCTION public.cw_create_empty_box(in_boxes public.card_boxes[]) OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_create_head(in_project text, item public.cw_head) RETURNS boolean
     LANGUAGE plpgsql
     AS $$
 BEGIN
@@ -610,17 +520,25 @@ BEGIN
         context_box_id, output_box_id, last_output_box_id, turn_epoch, output_watermark, depth, dispatched_at,
         channel_id, worker_target, trace_id, parent_step_id, status, waiting_tool_count, resume_deadline,
         last_doorbell_at, deliverable_card_id, open_calls, marks, updated_at, queued, busy)
-    SELECT in_project, agent_id, active_agent_turn_id, inbox_id, profile_box_id,
-        context_box_id, output_box_id, last_output_box_id, turn_epoch, output_watermark, depth, dispatched_at,
-        channel_id, worker_target, trace_id, parent_step_id, status, waiting_tool_count, resume_deadline,
-        last_doorbell_at, deliverable_card_id, open_calls, marks, updated_at, queued, status <> 'idle' OR queued > 0
-    FROM unnest(in_heads);
-    RETURN cw_put_snapshot(
-        in_project, in_heads, ARRAY(SELECT agent_id FROM unnest(in_heads)), 0, cardinality(in_heads));
+    VALUES (in_project, item.agent_id, item.active_agent_turn_id, item.inbox_id, item.profile_box_id,
+        item.context_box_id, item.output_box_id, item.last_output_box_id, item.turn_epoch, item.output_watermark,
+        item.depth, item.dispatched_at, item.channel_id, item.worker_target, item.trace_id, item.parent_step_id,
+        item.status, item.waiting_tool_count, item.resume_deadline, item.last_doorbell_at,
+        item.deliverable_card_id, item.open_calls, item.marks, item.updated_at, item.queued,
+        item.status <> 'idle' OR item.queued > 0);
+    IF EXISTS (
+        SELECT 1
+        FROM state_snapshots s
+        WHERE s.project_id = in_project AND s.agent_id = item.agent_id
+            AND (s.turn_epoch > item.turn_epoch OR s.turn_epoch = item.turn_epoch AND item.status <> 'idle'))
+    THEN
+        RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'head';
+    END IF;
+    RETURN cw_put_snapshot(ARRAY[item]);
 END
 $$;
 
-ALTER FUNCTION public.cw_create_head(in_project text, in_heads public.cw_head[]) OWNER TO cardwire_owner;
+ALTER FUNCTION public.cw_create_head(in_project text, item public.cw_head) OWNER TO cardwire_owner;
 
 CREATE FUNCTION public.cw_create_project(in_project text, in_rows jsonb) RETURNS boolean
     LANGUAGE plpgsql
@@ -667,16 +585,16 @@ CREATE FUNCTION public.cw_delete_card(in_project text, in_rows jsonb) RETURNS bo
     LANGUAGE plpgsql
     AS $$
 DECLARE
-    found_rows bigint;
+    item record;
 BEGIN
-    UPDATE cards c
-    SET deleted_at = r.at
-    FROM jsonb_to_recordset(in_rows) AS r (card_id uuid, at bigint)
-    WHERE c.project_id = in_project AND c.card_id = r.card_id AND c.deleted_at IS NULL;
-    GET DIAGNOSTICS found_rows = ROW_COUNT;
-    IF found_rows <> jsonb_array_length(in_rows) THEN
-        RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'card';
-    END IF;
+    FOR item IN SELECT r.card_id, r.at FROM jsonb_to_recordset(in_rows) AS r (card_id uuid, at bigint) LOOP
+        UPDATE cards
+        SET deleted_at = item.at
+        WHERE project_id = in_project AND card_id = item.card_id AND deleted_at IS NULL;
+        IF NOT FOUND THEN
+            RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'card';
+        END IF;
+    END LOOP;
     RETURN true;
 END
 $$;
@@ -745,118 +663,37 @@ $$;
 
 ALTER FUNCTION public.cw_expect(in_project text, in_rest jsonb) OWNER TO cardwire_owner;
 
-CREATE FUNCTION public.cw_heads(in_project text, in_creates public.cw_head[], in_moves public.cw_head[], in_nudges public.cw_head[], in_agents text[]) RETURNS boolean
+CREATE FUNCTION public.cw_heads(in_project text, in_heads public.cw_head[]) RETURNS boolean
     LANGUAGE plpgsql
     AS $$
 DECLARE
+    item cw_head;
     done boolean;
 BEGIN
-    IF in_creates IS NOT NULL THEN
-        done := cw_create_head(in_project, in_creates);
-    END IF;
-    IF in_moves IS NOT NULL AND in_nudges IS NOT NULL THEN
-        done := cw_lock_heads(in_project, in_agents);
-    END IF;
-    FOR round IN 0 .. coalesce(greatest(in_moves[cardinality(in_moves)].nth, in_nudges[cardinality(in_nudges)].nth), -1)
-    LOOP
-        IF in_moves IS NOT NULL THEN
-            done := cw_move_head(in_project, in_moves, in_agents, round);
-        END IF;
-        IF in_nudges IS NOT NULL THEN
-            done := cw_nudge_head(in_project, in_nudges, in_agents, round);
+    FOREACH item IN ARRAY in_heads LOOP
+        IF item.op = 'move' THEN
+            done := cw_move_head(ARRAY[item]);
+        ELSIF item.op = 'nudge' THEN
+            done := cw_nudge_head(in_project, item);
+        ELSE
+            done := cw_create_head(in_project, item);
         END IF;
     END LOOP;
     RETURN true;
 END
 $$;
 
-ALTER FUNCTION public.cw_heads(in_project text, in_creates public.cw_head[], in_moves public.cw_head[], in_nudges public.cw_head[], in_agents text[]) OWNER TO cardwire_owner;
-
-CREATE FUNCTION public.cw_load(in_project text, in_wants_project boolean, in_cards uuid[], in_boxes uuid[], in_member_box uuid, in_member_cards uuid[], in_token uuid, in_caller text, in_key text, in_agent text, in_turn uuid, in_next bigint, in_depth_of uuid, in_inbox uuid, in_correlation text, in_primitive text, in_phase text, in_step text, in_writers_of uuid[], in_profile text) RETURNS public.cw_snapshot
-    LANGUAGE plpgsql STABLE
-    AS $$
-DECLARE
-    tenant text;
-    found cw_snapshot;
-    head_of text := in_agent;
-    wanted uuid[] := in_boxes;
-BEGIN
-    tenant := set_config('cardwire.project', in_project, true);
-    IF in_wants_project THEN
-        found.project := cw_read_project(in_project);
-    END IF;
-    IF in_cards IS NOT NULL THEN
-        found.cards := cw_read_card_facts(in_project, in_cards);
-    END IF;
-    IF in_member_cards IS NOT NULL THEN
-        found.members := cw_read_members(in_project, in_member_box, in_member_cards);
-    END IF;
-    IF in_token IS NOT NULL THEN
-        found.token := cw_read_token(in_project, in_token);
-    END IF;
-    IF in_key IS NOT NULL THEN
-        found.answer := cw_read_answer(in_project, in_caller, in_key);
-    END IF;
-    IF in_agent IS NOT NULL THEN
-        found.agent := cw_read_agent(in_project, in_agent);
-    END IF;
-    IF in_turn IS NOT NULL THEN
-        found.turn := cw_read_turn(in_project, in_turn);
-        IF (found.turn).agent_id IS NOT NULL THEN
-            head_of := (found.turn).agent_id;
-            wanted := wanted || (found.turn).output_box_id;
-            found.calls := cw_read_turn_calls(in_project, in_turn);
-            found.reports := cw_read_turn_reports(in_project, in_turn);
-            found.next := cw_read_next_turns(in_project, head_of, in_next);
-        END IF;
-    END IF;
-    IF head_of IS NOT NULL THEN
-        found.head := cw_read_head(in_project, head_of);
-        IF (found.head).agent_id IS NULL THEN
-            found.is_lost := true;
-            found.lost_copy := cw_read_lost_copy(in_project, head_of);
-            found.lost_epoch := cw_read_lost_epoch(in_project, head_of);
-            found.lost_turn := cw_read_lost_turn(in_project, head_of);
-            found.lost_output_box := cw_read_lost_output_box(in_project, head_of);
-            found.lost_queued := cw_read_lost_queued(in_project, head_of);
-        END IF;
-    END IF;
-    IF wanted IS NOT NULL THEN
-        found.boxes := cw_read_boxes(in_project, wanted);
-    END IF;
-    IF in_depth_of IS NOT NULL THEN
-        found.depth := cw_read_depth(in_project, in_depth_of);
-    END IF;
-    IF in_inbox IS NOT NULL THEN
-        found.inbox := cw_read_inbox_item(in_project, in_inbox);
-    END IF;
-    IF in_correlation IS NOT NULL THEN
-        found.edge := cw_read_edge(in_project, in_correlation, in_primitive, in_phase);
-    END IF;
-    IF in_step IS NOT NULL THEN
-        found.step := cw_read_step(in_project, in_step);
-    END IF;
-    IF in_writers_of IS NOT NULL THEN
-        found.writers := cw_read_writers(in_project, in_writers_of);
-    END IF;
-    IF in_profile IS NOT NULL THEN
-        found.profile := cw_read_profile(in_project, in_profile);
-    END IF;
-    RETURN found;
-END
-$$;
-
-ALTER FUNCTION public.cw_load(in_project text, in_wants_project boolean, in_cards uuid[], in_boxes uuid[], in_member_box uuid, in_member_cards uuid[], in_token uuid, in_caller text, in_key text, in_agent text, in_turn uuid, in_next bigint, in_depth_of uuid, in_inbox uuid, in_correlation text, in_primitive text, in_phase text, in_step text, in_writers_of uuid[], in_profile text) OWNER TO cardwire_owner;
+ALTER FUNCTION public.cw_heads(in_project text, in_heads public.cw_head[]) OWNER TO cardwire_owner;
 
 CREATE FUNCTION public.cw_lock_boxes(in_project text, in_boxes uuid[]) RETURNS boolean
     LANGUAGE plpgsql
     AS $$
+DECLARE
+    item uuid;
 BEGIN
-    PERFORM 1
-    FROM card_boxes
-    WHERE project_id = in_project AND box_id = ANY (in_boxes)
-    ORDER BY box_id
-    FOR UPDATE;
+    FOREACH item IN ARRAY in_boxes LOOP
+        PERFORM 1 FROM card_boxes WHERE project_id = in_project AND box_id = item FOR UPDATE;
+    END LOOP;
     RETURN true;
 END
 $$;
@@ -866,28 +703,24 @@ ALTER FUNCTION public.cw_lock_boxes(in_project text, in_boxes uuid[]) OWNER TO c
 CREATE FUNCTION public.cw_lock_heads(in_project text, in_agents text[]) RETURNS boolean
     LANGUAGE plpgsql
     AS $$
+DECLARE
+    item text;
 BEGIN
-    PERFORM 1
-    FROM state_agent_state_head
-    WHERE project_id = in_project AND agent_id = ANY (in_agents)
-    ORDER BY agent_id
-    FOR UPDATE;
+    FOREACH item IN ARRAY in_agents LOOP
+        PERFORM 1 FROM state_agent_state_head WHERE project_id = in_project AND agent_id = item FOR UPDATE;
+    END LOOP;
     RETURN true;
 END
 $$;
 
 ALTER FUNCTION public.cw_lock_heads(in_project text, in_agents text[]) OWNER TO cardwire_owner;
 
-CREATE FUNCTION public.cw_move_head(in_project text, in_heads public.cw_head[], in_agents text[], in_nth integer) RETURNS boolean
+CREATE FUNCTION public.cw_move_head(in_heads public.cw_head[]) RETURNS boolean
     LANGUAGE plpgsql
     AS $$
 DECLARE
-    wanted integer := cardinality(in_heads);
     moved integer;
 BEGIN
-    IF in_nth > 0 OR in_heads[wanted].nth > 0 THEN
-        wanted := (SELECT count(*) FROM unnest(in_heads) WHERE nth = in_nth);
-    END IF;
     UPDATE state_agent_state_head h
     SET active_agent_turn_id = u.active_agent_turn_id, inbox_id = u.inbox_id, profile_box_id = u.profile_box_id,
         context_box_id = u.context_box_id, output_box_id = u.output_box_id,
@@ -900,67 +733,61 @@ BEGIN
         updated_at = u.updated_at, queued = h.queued + u.queued,
         busy = u.status <> 'idle' OR h.queued + u.queued > 0
     FROM unnest(in_heads) AS u
-    WHERE h.project_id = in_project AND h.agent_id = ANY (in_agents) AND h.agent_id = u.agent_id AND u.nth = in_nth
+    WHERE u.op = 'move' AND h.project_id = u.project_id AND h.agent_id = u.agent_id
         AND h.turn_epoch = u.guard_epoch AND h.status = u.guard_status
         AND (u.guard_marks IS NULL OR h.marks = u.guard_marks)
         AND h.queued BETWEEN u.queued_min AND u.queued_max AND h.queued + u.queued >= 0;
     GET DIAGNOSTICS moved = ROW_COUNT;
-    IF moved <> wanted THEN
+    IF moved <> cardinality(in_heads) THEN
         RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'head';
     END IF;
-    RETURN moved = 0 OR cw_put_snapshot(in_project, in_heads, in_agents, in_nth, moved);
+    RETURN cw_put_snapshot(in_heads);
 END
 $$;
 
-ALTER FUNCTION public.cw_move_head(in_project text, in_heads public.cw_head[], in_agents text[], in_nth integer) OWNER TO cardwire_owner;
+ALTER FUNCTION public.cw_move_head(in_heads public.cw_head[]) OWNER TO cardwire_owner;
 
-CREATE FUNCTION public.cw_nudge_head(in_project text, in_heads public.cw_head[], in_agents text[], in_nth integer) RETURNS boolean
+CREATE FUNCTION public.cw_nudge_head(in_project text, item public.cw_head) RETURNS boolean
     LANGUAGE plpgsql
     AS $$
-DECLARE
-    wanted integer := cardinality(in_heads);
-    nudged integer;
 BEGIN
-    IF in_nth > 0 OR in_heads[wanted].nth > 0 THEN
-        wanted := (SELECT count(*) FROM unnest(in_heads) WHERE nth = in_nth);
-    END IF;
-    UPDATE state_agent_state_head h
-    SET updated_at = greatest(h.updated_at, u.updated_at),
-        last_doorbell_at = coalesce(u.last_doorbell_at, h.last_doorbell_at),
-        deliverable_card_id = coalesce(u.deliverable_card_id, h.deliverable_card_id),
-        open_calls = h.open_calls + u.open_calls, marks = h.marks + u.marks, queued = h.queued + u.queued,
-        busy = h.status <> 'idle' OR h.queued + u.queued > 0
-    FROM unnest(in_heads) AS u
-    WHERE h.project_id = in_project AND h.agent_id = ANY (in_agents) AND h.agent_id = u.agent_id AND u.nth = in_nth
-        AND h.turn_epoch = u.guard_epoch AND h.status = u.guard_status
-        AND (u.guard_marks IS NULL OR h.marks = u.guard_marks)
-        AND h.queued BETWEEN u.queued_min AND u.queued_max AND h.queued + u.queued >= 0
-        AND h.open_calls + u.open_calls >= 0;
-    GET DIAGNOSTICS nudged = ROW_COUNT;
-    IF nudged <> wanted THEN
+    UPDATE state_agent_state_head
+    SET updated_at = greatest(updated_at, item.updated_at),
+        last_doorbell_at = coalesce(item.last_doorbell_at, last_doorbell_at),
+        deliverable_card_id = coalesce(item.deliverable_card_id, deliverable_card_id),
+        open_calls = open_calls + item.open_calls, marks = marks + item.marks, queued = queued + item.queued,
+        busy = status <> 'idle' OR queued + item.queued > 0
+    WHERE project_id = in_project AND agent_id = item.agent_id AND turn_epoch = item.guard_epoch
+        AND status = item.guard_status AND (item.guard_marks IS NULL OR marks = item.guard_marks)
+        AND queued BETWEEN item.queued_min AND item.queued_max AND queued + item.queued >= 0
+        AND open_calls + item.open_calls >= 0;
+    IF NOT FOUND THEN
         RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'head';
     END IF;
     RETURN true;
 END
 $$;
 
-ALTER FUNCTION public.cw_nudge_head(in_project text, in_heads public.cw_head[], in_agents text[], in_nth integer) OWNER TO cardwire_owner;
+ALTER FUNCTION public.cw_nudge_head(in_project text, item public.cw_head) OWNER TO cardwire_owner;
 
 CREATE FUNCTION public.cw_open_box(in_project text, in_rows jsonb) RETURNS boolean
     LANGUAGE plpgsql
     AS $$
+DECLARE
+    item record;
 BEGIN
-    IF EXISTS (
-        SELECT 1
+    FOR item IN
+        SELECT r.*
         FROM jsonb_to_recordset(in_rows) AS r (box_id uuid, generation bigint, min_len bigint, max_len bigint)
-        WHERE NOT EXISTS (
-            SELECT 1
-            FROM card_boxes b
-            WHERE b.project_id = in_project AND b.box_id = r.box_id AND b.generation = r.generation
-                AND NOT b.sealed AND b.len BETWEEN r.min_len AND r.max_len))
-    THEN
-        RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'box';
-    END IF;
+    LOOP
+        PERFORM 1
+        FROM card_boxes
+        WHERE project_id = in_project AND box_id = item.box_id AND generation = item.generation AND NOT sealed
+            AND len BETWEEN item.min_len AND item.max_len;
+        IF NOT FOUND THEN
+            RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'box';
+        END IF;
+    END LOOP;
     RETURN true;
 END
 $$;
@@ -986,24 +813,29 @@ ALTER FUNCTION public.cw_open_call(in_project text, in_rows jsonb) OWNER TO card
 CREATE FUNCTION public.cw_output_free(in_project text, in_outputs public.cw_output[]) RETURNS boolean
     LANGUAGE plpgsql
     AS $$
+DECLARE
+    item cw_output;
 BEGIN
-    IF EXISTS (
-        SELECT 1
-        FROM unnest(in_outputs) AS o
-        WHERE NOT EXISTS (SELECT 1 FROM card_boxes b WHERE b.project_id = in_project AND b.box_id = o.box_id)
-            OR EXISTS (
-                SELECT 1
+    FOREACH item IN ARRAY in_outputs LOOP
+        PERFORM 1
+        FROM card_boxes b
+        WHERE b.project_id = in_project AND b.box_id = item.box_id
+            AND (
+                SELECT i.agent_id
                 FROM state_agent_inbox i
-                WHERE i.project_id = in_project AND i.output_box_id = o.box_id AND i.agent_id < o.agent_id
-                    AND i.kind = 'turn' AND i.status IN ('queued', 'pending', 'processing', 'deferred'))
-            OR EXISTS (
-                SELECT 1
+                WHERE i.project_id = in_project AND i.output_box_id = item.box_id AND i.agent_id < item.agent_id
+                    AND i.kind = 'turn' AND i.status IN ('queued', 'pending', 'processing', 'deferred')
+                LIMIT 1) IS NULL
+            AND (
+                SELECT i.agent_id
                 FROM state_agent_inbox i
-                WHERE i.project_id = in_project AND i.output_box_id = o.box_id AND i.agent_id > o.agent_id
-                    AND i.kind = 'turn' AND i.status IN ('queued', 'pending', 'processing', 'deferred')))
-    THEN
-        RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'box';
-    END IF;
+                WHERE i.project_id = in_project AND i.output_box_id = item.box_id AND i.agent_id > item.agent_id
+                    AND i.kind = 'turn' AND i.status IN ('queued', 'pending', 'processing', 'deferred')
+                LIMIT 1) IS NULL;
+        IF NOT FOUND THEN
+            RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'box';
+        END IF;
+    END LOOP;
     RETURN true;
 END
 $$;
@@ -1113,7 +945,7 @@ $$;
 
 ALTER FUNCTION public.cw_put_profile(in_project text, in_rows jsonb) OWNER TO cardwire_owner;
 
-CREATE FUNCTION public.cw_put_snapshot(in_project text, in_heads public.cw_head[], in_agents text[], in_nth integer, in_count integer) RETURNS boolean
+CREATE FUNCTION public.cw_put_snapshot(in_heads public.cw_head[]) RETURNS boolean
     LANGUAGE plpgsql
     AS $$
 DECLARE
@@ -1130,122 +962,44 @@ BEGIN
         deliverable_card_id = u.deliverable_card_id, open_calls = u.open_calls, marks = u.marks,
         updated_at = u.updated_at
     FROM unnest(in_heads) AS u
-    WHERE s.project_id = in_project AND s.agent_id = ANY (in_agents) AND s.agent_id = u.agent_id AND u.nth = in_nth;
+    WHERE u.op IN ('create', 'move') AND s.project_id = u.project_id AND s.agent_id = u.agent_id;
     GET DIAGNOSTICS updated = ROW_COUNT;
-    IF updated < in_count THEN
+    IF updated < cardinality(in_heads) THEN
         INSERT INTO state_snapshots (project_id, agent_id, active_agent_turn_id, inbox_id, profile_box_id,
             context_box_id, output_box_id, last_output_box_id, turn_epoch, output_watermark, depth, dispatched_at,
             channel_id, worker_target, trace_id, parent_step_id, status, waiting_tool_count, resume_deadline,
             last_doorbell_at, deliverable_card_id, open_calls, marks, updated_at)
-        SELECT in_project, u.agent_id, u.active_agent_turn_id, u.inbox_id, u.profile_box_id,
+        SELECT u.project_id, u.agent_id, u.active_agent_turn_id, u.inbox_id, u.profile_box_id,
             u.context_box_id, u.output_box_id, u.last_output_box_id, u.turn_epoch, u.output_watermark, u.depth,
             u.dispatched_at, u.channel_id, u.worker_target, u.trace_id, u.parent_step_id, u.status,
             u.waiting_tool_count, u.resume_deadline, u.last_doorbell_at, u.deliverable_card_id, u.open_calls,
             u.marks, u.updated_at
         FROM unnest(in_heads) AS u
-        WHERE u.nth = in_nth AND NOT EXISTS (
-            SELECT 1 FROM state_snapshots s WHERE s.project_id = in_project AND s.agent_id = u.agent_id);
+        WHERE NOT EXISTS (
+            SELECT 1 FROM state_snapshots s WHERE s.project_id = u.project_id AND s.agent_id = u.agent_id);
     END IF;
     RETURN true;
 END
 $$;
 
-ALTER FUNCTION public.cw_put_snapshot(in_project text, in_heads public.cw_head[], in_agents text[], in_nth integer, in_count integer) OWNER TO cardwire_owner;
+ALTER FUNCTION public.cw_put_snapshot(in_heads public.cw_head[]) OWNER TO cardwire_owner;
 
-CREATE FUNCTION public.cw_read_agent(in_project text, in_agent text) RETURNS public.resource_project_agents
+CREATE FUNCTION public.cw_read_lost(in_project text, in_agent text) RETURNS public.cw_lost
     LANGUAGE plpgsql STABLE
     AS $$
+DECLARE
+    found cw_lost;
 BEGIN
-    RETURN (
-        SELECT a FROM resource_project_agents a WHERE a.project_id = in_project AND a.agent_id = in_agent);
+    found.copy := cw_read_lost_copy(in_project, in_agent);
+    found.turn_epoch := cw_read_lost_epoch(in_project, in_agent);
+    found.open_turn := cw_read_lost_turn(in_project, in_agent);
+    found.output_box_id := cw_read_lost_output_box(in_project, in_agent);
+    found.queued := cw_read_lost_queued(in_project, in_agent);
+    RETURN found;
 END
 $$;
 
-ALTER FUNCTION public.cw_read_agent(in_project text, in_agent text) OWNER TO cardwire_owner;
-
-CREATE FUNCTION public.cw_read_answer(in_project text, in_caller text, in_key text) RETURNS public.answers
-    LANGUAGE plpgsql STABLE
-    AS $$
-BEGIN
-    RETURN (
-        SELECT a FROM answers a WHERE a.project_id = in_project AND a.caller = in_caller AND a.key = in_key);
-END
-$$;
-
-ALTER FUNCTION public.cw_read_answer(in_project text, in_caller text, in_key text) OWNER TO cardwire_owner;
-
-CREATE FUNCTION public.cw_read_boxes(in_project text, in_boxes uuid[]) RETURNS public.card_boxes[]
-    LANGUAGE plpgsql STABLE
-    AS $$
-BEGIN
-    RETURN ARRAY(
-        SELECT b FROM card_boxes b WHERE b.project_id = in_project AND b.box_id = ANY (in_boxes));
-END
-$$;
-
-ALTER FUNCTION public.cw_read_boxes(in_project text, in_boxes uuid[]) OWNER TO cardwire_owner;
-
-CREATE FUNCTION public.cw_read_card_facts(in_project text, in_cards uuid[]) RETURNS public.cw_card_fact[]
-    LANGUAGE plpgsql STABLE
-    AS $$
-BEGIN
-    RETURN ARRAY(
-        SELECT (c.card_id, c.fact_hash, c.kind, c.tool_call_id, c.author_id, c.deleted_at, c.expires_at)::cw_card_fact
-        FROM cards c
-        WHERE c.project_id = in_project AND c.card_id = ANY (in_cards));
-END
-$$;
-
-ALTER FUNCTION public.cw_read_card_facts(in_project text, in_cards uuid[]) OWNER TO cardwire_owner;
-
-CREATE FUNCTION public.cw_read_depth(in_project text, in_turn uuid) RETURNS bigint
-    LANGUAGE plpgsql STABLE
-    AS $$
-BEGIN
-    RETURN (
-        SELECT i.depth
-        FROM state_agent_inbox i
-        WHERE i.project_id = in_project AND i.agent_turn_id = in_turn AND i.kind = 'turn');
-END
-$$;
-
-ALTER FUNCTION public.cw_read_depth(in_project text, in_turn uuid) OWNER TO cardwire_owner;
-
-CREATE FUNCTION public.cw_read_edge(in_project text, in_correlation text, in_primitive text, in_phase text) RETURNS public.state_execution_edges
-    LANGUAGE plpgsql STABLE
-    AS $$
-BEGIN
-    RETURN (
-        SELECT e
-        FROM state_execution_edges e
-        WHERE e.project_id = in_project AND e.correlation_id = in_correlation AND e.primitive = in_primitive
-            AND e.edge_phase = in_phase AND e.scope = '00000000-0000-0000-0000-000000000000');
-END
-$$;
-
-ALTER FUNCTION public.cw_read_edge(in_project text, in_correlation text, in_primitive text, in_phase text) OWNER TO cardwire_owner;
-
-CREATE FUNCTION public.cw_read_head(in_project text, in_agent text) RETURNS public.state_agent_state_head
-    LANGUAGE plpgsql STABLE
-    AS $$
-BEGIN
-    RETURN (
-        SELECT h FROM state_agent_state_head h WHERE h.project_id = in_project AND h.agent_id = in_agent);
-END
-$$;
-
-ALTER FUNCTION public.cw_read_head(in_project text, in_agent text) OWNER TO cardwire_owner;
-
-CREATE FUNCTION public.cw_read_inbox_item(in_project text, in_inbox uuid) RETURNS public.state_agent_inbox
-    LANGUAGE plpgsql STABLE
-    AS $$
-BEGIN
-    RETURN (
-        SELECT i FROM state_agent_inbox i WHERE i.project_id = in_project AND i.inbox_id = in_inbox);
-END
-$$;
-
-ALTER FUNCTION public.cw_read_inbox_item(in_project text, in_inbox uuid) OWNER TO cardwire_owner;
+ALTER FUNCTION public.cw_read_lost(in_project text, in_agent text) OWNER TO cardwire_owner;
 
 CREATE FUNCTION public.cw_read_lost_copy(in_project text, in_agent text) RETURNS public.state_agent_state_head
     LANGUAGE plpgsql STABLE
@@ -1317,135 +1071,6 @@ END
 $$;
 
 ALTER FUNCTION public.cw_read_lost_turn(in_project text, in_agent text) OWNER TO cardwire_owner;
-
-CREATE FUNCTION public.cw_read_members(in_project text, in_box uuid, in_cards uuid[]) RETURNS uuid[]
-    LANGUAGE plpgsql STABLE
-    AS $$
-BEGIN
-    RETURN ARRAY(
-        SELECT e.card_id
-        FROM card_boxes b
-        JOIN box_entries e ON e.project_id = b.project_id AND e.box_id = b.box_id AND e.generation = b.generation
-        WHERE b.project_id = in_project AND b.box_id = in_box AND e.card_id = ANY (in_cards));
-END
-$$;
-
-ALTER FUNCTION public.cw_read_members(in_project text, in_box uuid, in_cards uuid[]) OWNER TO cardwire_owner;
-
-CREATE FUNCTION public.cw_read_next_turns(in_project text, in_agent text, in_limit bigint) RETURNS public.state_agent_inbox[]
-    LANGUAGE plpgsql STABLE
-    AS $$
-BEGIN
-    RETURN ARRAY(
-        SELECT i
-        FROM state_agent_inbox i
-        WHERE i.project_id = in_project AND i.agent_id = in_agent AND i.kind = 'turn' AND i.status = 'queued'
-        ORDER BY i.seq
-        LIMIT in_limit);
-END
-$$;
-
-ALTER FUNCTION public.cw_read_next_turns(in_project text, in_agent text, in_limit bigint) OWNER TO cardwire_owner;
-
-CREATE FUNCTION public.cw_read_profile(in_project text, in_profile text) RETURNS public.resource_profiles
-    LANGUAGE plpgsql STABLE
-    AS $$
-BEGIN
-    RETURN (
-        SELECT p FROM resource_profiles p WHERE p.project_id = in_project AND p.profile_name = in_profile);
-END
-$$;
-
-ALTER FUNCTION public.cw_read_profile(in_project text, in_profile text) OWNER TO cardwire_owner;
-
-CREATE FUNCTION public.cw_read_project(in_project text) RETURNS public.resource_projects
-    LANGUAGE plpgsql STABLE
-    AS $$
-BEGIN
-    RETURN (
-        SELECT p FROM resource_projects p WHERE p.project_id = in_project);
-END
-$$;
-
-ALTER FUNCTION public.cw_read_project(in_project text) OWNER TO cardwire_owner;
-
-CREATE FUNCTION public.cw_read_step(in_project text, in_step text) RETURNS public.state_agent_steps
-    LANGUAGE plpgsql STABLE
-    AS $$
-BEGIN
-    RETURN (
-        SELECT s FROM state_agent_steps s WHERE s.project_id = in_project AND s.step_id = in_step);
-END
-$$;
-
-ALTER FUNCTION public.cw_read_step(in_project text, in_step text) OWNER TO cardwire_owner;
-
-CREATE FUNCTION public.cw_read_token(in_project text, in_token uuid) RETURNS public.tokens
-    LANGUAGE plpgsql STABLE
-    AS $$
-BEGIN
-    RETURN (
-        SELECT t FROM tokens t WHERE t.project_id = in_project AND t.token_id = in_token);
-END
-$$;
-
-ALTER FUNCTION public.cw_read_token(in_project text, in_token uuid) OWNER TO cardwire_owner;
-
-CREATE FUNCTION public.cw_read_turn(in_project text, in_turn uuid) RETURNS public.state_agent_inbox
-    LANGUAGE plpgsql STABLE
-    AS $$
-BEGIN
-    RETURN (
-        SELECT i
-        FROM state_agent_inbox i
-        WHERE i.project_id = in_project AND i.agent_turn_id = in_turn AND i.kind = 'turn');
-END
-$$;
-
-ALTER FUNCTION public.cw_read_turn(in_project text, in_turn uuid) OWNER TO cardwire_owner;
-
-CREATE FUNCTION public.cw_read_turn_calls(in_project text, in_turn uuid) RETURNS public.state_tool_calls[]
-    LANGUAGE plpgsql STABLE
-    AS $$
-BEGIN
-    RETURN ARRAY(
-        SELECT c
-        FROM state_tool_calls c
-        WHERE c.project_id = in_project AND c.agent_turn_id = in_turn AND (c.answer_card_id IS NULL OR c.terminate)
-        ORDER BY c.tool_call_id);
-END
-$$;
-
-ALTER FUNCTION public.cw_read_turn_calls(in_project text, in_turn uuid) OWNER TO cardwire_owner;
-
-CREATE FUNCTION public.cw_read_turn_reports(in_project text, in_turn uuid) RETURNS public.state_agent_inbox[]
-    LANGUAGE plpgsql STABLE
-    AS $$
-BEGIN
-    RETURN ARRAY(
-        SELECT i
-        FROM state_agent_inbox i
-        WHERE i.project_id = in_project AND i.agent_turn_id = in_turn AND i.kind <> 'turn'
-            AND i.status IN ('queued', 'pending', 'processing', 'deferred')
-        ORDER BY i.seq);
-END
-$$;
-
-ALTER FUNCTION public.cw_read_turn_reports(in_project text, in_turn uuid) OWNER TO cardwire_owner;
-
-CREATE FUNCTION public.cw_read_writers(in_project text, in_boxes uuid[]) RETURNS public.cw_output[]
-    LANGUAGE plpgsql STABLE
-    AS $$
-BEGIN
-    RETURN ARRAY(
-        SELECT DISTINCT (i.output_box_id, i.agent_id)::cw_output
-        FROM state_agent_inbox i
-        WHERE i.project_id = in_project AND i.output_box_id = ANY (in_boxes) AND i.kind = 'turn'
-            AND i.status IN ('queued', 'pending', 'processing', 'deferred'));
-END
-$$;
-
-ALTER FUNCTION public.cw_read_writers(in_project text, in_boxes uuid[]) OWNER TO cardwire_owner;
 
 CREATE FUNCTION public.cw_remember_answer(in_project text, in_rows jsonb) RETURNS boolean
     LANGUAGE plpgsql
@@ -1544,17 +1169,20 @@ CREATE FUNCTION public.cw_rewrite_box(in_project text, in_rows jsonb) RETURNS bo
     LANGUAGE plpgsql
     AS $$
 DECLARE
-    found_rows bigint;
+    item record;
 BEGIN
-    UPDATE card_boxes b
-    SET generation = r.generation, len = r.len, entries = r.entries, depth = r.depth
-    FROM jsonb_to_recordset(in_rows) AS r (
-        box_id uuid, generation bigint, len bigint, entries bigint, depth integer)
-    WHERE b.project_id = in_project AND b.box_id = r.box_id;
-    GET DIAGNOSTICS found_rows = ROW_COUNT;
-    IF found_rows <> jsonb_array_length(in_rows) THEN
-        RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'box';
-    END IF;
+    FOR item IN
+        SELECT r.*
+        FROM jsonb_to_recordset(in_rows) AS r (
+            box_id uuid, generation bigint, len bigint, entries bigint, depth integer)
+    LOOP
+        UPDATE card_boxes
+        SET generation = item.generation, len = item.len, entries = item.entries, depth = item.depth
+        WHERE project_id = in_project AND box_id = item.box_id;
+        IF NOT FOUND THEN
+            RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'box';
+        END IF;
+    END LOOP;
     RETURN cw_box_entry(in_project, in_rows);
 END
 $$;
@@ -1591,16 +1219,14 @@ CREATE FUNCTION public.cw_seal_box(in_project text, in_rows jsonb) RETURNS boole
     LANGUAGE plpgsql
     AS $$
 DECLARE
-    found_rows bigint;
+    item record;
 BEGIN
-    UPDATE card_boxes b
-    SET sealed = true
-    FROM jsonb_to_recordset(in_rows) AS r (box_id uuid)
-    WHERE b.project_id = in_project AND b.box_id = r.box_id;
-    GET DIAGNOSTICS found_rows = ROW_COUNT;
-    IF found_rows <> jsonb_array_length(in_rows) THEN
-        RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'box';
-    END IF;
+    FOR item IN SELECT r.box_id FROM jsonb_to_recordset(in_rows) AS r (box_id uuid) LOOP
+        UPDATE card_boxes SET sealed = true WHERE project_id = in_project AND box_id = item.box_id;
+        IF NOT FOUND THEN
+            RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'box';
+        END IF;
+    END LOOP;
     RETURN true;
 END
 $$;
@@ -1634,37 +1260,29 @@ $$;
 
 ALTER FUNCTION public.cw_update_call(in_project text, in_rows jsonb) OWNER TO cardwire_owner;
 
-CREATE FUNCTION public.cw_update_inbox(in_project text, in_items public.cw_inbox_update[], in_ids uuid[]) RETURNS boolean
+CREATE FUNCTION public.cw_update_inbox(in_items public.cw_inbox_update[]) RETURNS boolean
     LANGUAGE plpgsql
     AS $$
 DECLARE
-    rounds constant integer := in_items[cardinality(in_items)].nth;
-    wanted integer := cardinality(in_items);
     updated integer;
 BEGIN
-    FOR round IN 0 .. rounds LOOP
-        IF rounds > 0 THEN
-            wanted := (SELECT count(*) FROM unnest(in_items) WHERE nth = round);
-        END IF;
-        UPDATE state_agent_inbox i
-        SET status = u.status, turn_epoch = u.turn_epoch, worker_id = u.worker_id, token_hash = u.token_hash,
-            processed_at = u.processed_at, retry_count = u.retry_count, next_retry_at = u.next_retry_at,
-            reason = u.reason, task_status = u.task_status, deliverable_card_id = u.deliverable_card_id,
-            error = u.error, error_code = u.error_code, output_from = u.output_from,
-            output_until = u.output_until, ended_at = u.ended_at
-        FROM unnest(in_items) AS u
-        WHERE i.project_id = in_project AND i.inbox_id = ANY (in_ids) AND i.inbox_id = u.inbox_id AND u.nth = round
-            AND i.status = u.from_status;
-        GET DIAGNOSTICS updated = ROW_COUNT;
-        IF updated <> wanted THEN
-            RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'inbox';
-        END IF;
-    END LOOP;
+    UPDATE state_agent_inbox i
+    SET status = u.status, turn_epoch = u.turn_epoch, worker_id = u.worker_id, token_hash = u.token_hash,
+        processed_at = u.processed_at, retry_count = u.retry_count, next_retry_at = u.next_retry_at,
+        reason = u.reason, task_status = u.task_status, deliverable_card_id = u.deliverable_card_id,
+        error = u.error, error_code = u.error_code, output_from = u.output_from,
+        output_until = u.output_until, ended_at = u.ended_at
+    FROM unnest(in_items) AS u
+    WHERE u.op = 'update' AND i.project_id = u.project_id AND i.inbox_id = u.inbox_id AND i.status = u.from_status;
+    GET DIAGNOSTICS updated = ROW_COUNT;
+    IF updated <> cardinality(in_items) THEN
+        RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'inbox';
+    END IF;
     RETURN true;
 END
 $$;
 
-ALTER FUNCTION public.cw_update_inbox(in_project text, in_items public.cw_inbox_update[], in_ids uuid[]) OWNER TO cardwire_owner;
+ALTER FUNCTION public.cw_update_inbox(in_items public.cw_inbox_update[]) OWNER TO cardwire_owner;
 
 CREATE FUNCTION public.cw_update_project(in_project text, in_rows jsonb) RETURNS boolean
     LANGUAGE plpgsql
@@ -1712,6 +1330,20 @@ END
 $$;
 
 ALTER FUNCTION public.cw_update_step(in_project text, in_steps public.state_agent_steps[]) OWNER TO cardwire_owner;
+
+CREATE TABLE public.answers (
+    project_id text NOT NULL COLLATE pg_catalog."C",
+    caller text NOT NULL COLLATE pg_catalog."C",
+    key text NOT NULL COLLATE pg_catalog."C",
+    request_hash bytea NOT NULL,
+    status integer NOT NULL,
+    body text NOT NULL,
+    created_at bigint NOT NULL
+);
+
+ALTER TABLE ONLY public.answers FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE public.answers OWNER TO cardwire_owner;
 
 CREATE TABLE public.audit (
     project_id text NOT NULL COLLATE pg_catalog."C",
@@ -1775,6 +1407,57 @@ ALTER TABLE public.events ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
     NO MAXVALUE
     CACHE 1
 );
+
+CREATE TABLE public.resource_profiles (
+    project_id text NOT NULL COLLATE pg_catalog."C",
+    profile_name text NOT NULL COLLATE pg_catalog."C",
+    worker_target text NOT NULL,
+    profile_box_id uuid NOT NULL,
+    card_id uuid NOT NULL,
+    tags text[] NOT NULL,
+    revision bigint NOT NULL,
+    created_at bigint NOT NULL,
+    updated_at bigint NOT NULL,
+    deleted_at bigint
+);
+
+ALTER TABLE ONLY public.resource_profiles FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE public.resource_profiles OWNER TO cardwire_owner;
+
+CREATE TABLE public.resource_project_agents (
+    project_id text NOT NULL COLLATE pg_catalog."C",
+    agent_id text NOT NULL COLLATE pg_catalog."C",
+    profile_name text NOT NULL,
+    profile_box_id uuid NOT NULL,
+    worker_target text NOT NULL,
+    display_name text,
+    tags text[] NOT NULL,
+    owner_agent_id text,
+    metadata text NOT NULL,
+    revision bigint NOT NULL,
+    created_at bigint NOT NULL,
+    updated_at bigint NOT NULL
+);
+
+ALTER TABLE ONLY public.resource_project_agents FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE public.resource_project_agents OWNER TO cardwire_owner;
+
+CREATE TABLE public.resource_projects (
+    project_id text NOT NULL COLLATE pg_catalog."C",
+    title text,
+    settings text NOT NULL,
+    revision bigint NOT NULL,
+    deletions bigint NOT NULL,
+    created_at bigint NOT NULL,
+    updated_at bigint NOT NULL,
+    deleted_at bigint
+);
+
+ALTER TABLE ONLY public.resource_projects FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE public.resource_projects OWNER TO cardwire_owner;
 
 CREATE TABLE public.schema_migrations (
     number integer NOT NULL,
@@ -1842,6 +1525,40 @@ ALTER TABLE ONLY public.state_snapshots FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE public.state_snapshots OWNER TO cardwire_owner;
 
+CREATE TABLE public.state_tool_calls (
+    project_id text NOT NULL COLLATE pg_catalog."C",
+    agent_turn_id uuid NOT NULL,
+    tool_call_id text NOT NULL COLLATE pg_catalog."C",
+    agent_id text NOT NULL COLLATE pg_catalog."C",
+    created_at bigint NOT NULL,
+    call_card_id uuid,
+    waiting boolean NOT NULL,
+    answer_status text,
+    terminate boolean,
+    answer_card_id uuid,
+    answered_at bigint,
+    CONSTRAINT state_tool_calls_check CHECK ((num_nulls(answer_status, terminate, answer_card_id, answered_at) = ANY (ARRAY[0, 4])))
+)
+WITH (fillfactor='70');
+
+ALTER TABLE ONLY public.state_tool_calls FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE public.state_tool_calls OWNER TO cardwire_owner;
+
+CREATE TABLE public.tokens (
+    project_id text NOT NULL COLLATE pg_catalog."C",
+    token_id uuid NOT NULL,
+    secret_hash bytea NOT NULL,
+    scopes text NOT NULL,
+    created_at bigint NOT NULL,
+    expires_at bigint,
+    revoked_at bigint
+);
+
+ALTER TABLE ONLY public.tokens FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE public.tokens OWNER TO cardwire_owner;
+
 ALTER TABLE ONLY public.answers
     ADD CONSTRAINT answers_pkey PRIMARY KEY (project_id, caller, key);
 
@@ -1903,8 +1620,6 @@ CREATE UNIQUE INDEX audit_by_position ON public.audit USING btree (project_id, "
 CREATE INDEX audit_unsealed ON public.audit USING btree (project_id, seq) WHERE ("position" IS NULL);
 
 CREATE UNIQUE INDEX box_entries_by_card ON public.box_entries USING btree (project_id, box_id, generation, card_id) WHERE (card_id IS NOT NULL);
-
-CREATE INDEX events_by_agent ON public.events USING btree (project_id, agent_id, "position") WHERE ((agent_id IS NOT NULL) AND ("position" IS NOT NULL));
 
 CREATE UNIQUE INDEX events_by_position ON public.events USING btree (project_id, "position") WHERE ("position" IS NOT NULL);
 
@@ -2000,117 +1715,45 @@ ALTER TABLE public.state_snapshots ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.state_tool_calls ENABLE ROW LEVEL SECURITY;
 
-CREATE POLICY tenant ON public.answers TO cardwire_app USING ((project_id = current_setting('cardwire.project'::text, true))) WITH CHECK ((project_id = current_setting('cardwire.project'::text, true)));
+CREATE POLICY tenant ON public.answers TO cardwire_app USING (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true))) WITH CHECK (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true)));
 
-CREATE POLICY tenant ON public.audit TO cardwire_app USING ((project_id = current_setting('cardwire.project'::text, true))) WITH CHECK ((project_id = current_setting('cardwire.project'::text, true)));
+CREATE POLICY tenant ON public.audit TO cardwire_app USING (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true))) WITH CHECK (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true)));
 
-CREATE POLICY tenant ON public.box_entries TO cardwire_app USING ((project_id = current_setting('cardwire.project'::text, true))) WITH CHECK ((project_id = current_setting('cardwire.project'::text, true)));
+CREATE POLICY tenant ON public.box_entries TO cardwire_app USING (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true))) WITH CHECK (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true)));
 
-CREATE POLICY tenant ON public.card_boxes TO cardwire_app USING ((project_id = current_setting('cardwire.project'::text, true))) WITH CHECK ((project_id = current_setting('cardwire.project'::text, true)));
+CREATE POLICY tenant ON public.card_boxes TO cardwire_app USING (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true))) WITH CHECK (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true)));
 
-CREATE POLICY tenant ON public.cards TO cardwire_app USING ((project_id = current_setting('cardwire.project'::text, true))) WITH CHECK ((project_id = current_setting('cardwire.project'::text, true)));
+CREATE POLICY tenant ON public.cards TO cardwire_app USING (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true))) WITH CHECK (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true)));
 
-CREATE POLICY tenant ON public.event_heads TO cardwire_app USING ((project_id = current_setting('cardwire.project'::text, true))) WITH CHECK ((project_id = current_setting('cardwire.project'::text, true)));
+CREATE POLICY tenant ON public.event_heads TO cardwire_app USING (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true))) WITH CHECK (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true)));
 
-CREATE POLICY tenant ON public.events TO cardwire_app USING ((project_id = current_setting('cardwire.project'::text, true))) WITH CHECK ((project_id = current_setting('cardwire.project'::text, true)));
+CREATE POLICY tenant ON public.events TO cardwire_app USING (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true))) WITH CHECK (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true)));
 
-CREATE POLICY tenant ON public.resource_profiles TO cardwire_app USING ((project_id = current_setting('cardwire.project'::text, true))) WITH CHECK ((project_id = current_setting('cardwire.project'::text, true)));
+CREATE POLICY tenant ON public.resource_profiles TO cardwire_app USING (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true))) WITH CHECK (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true)));
 
-CREATE POLICY tenant ON public.resource_project_agents TO cardwire_app USING ((project_id = current_setting('cardwire.project'::text, true))) WITH CHECK ((project_id = current_setting('cardwire.project'::text, true)));
+CREATE POLICY tenant ON public.resource_project_agents TO cardwire_app USING (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true))) WITH CHECK (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true)));
 
-CREATE POLICY tenant ON public.resource_projects TO cardwire_app USING ((project_id = current_setting('cardwire.project'::text, true))) WITH CHECK ((project_id = current_setting('cardwire.project'::text, true)));
+CREATE POLICY tenant ON public.resource_projects TO cardwire_app USING (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true))) WITH CHECK (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true)));
 
-CREATE POLICY tenant ON public.state_agent_inbox TO cardwire_app USING ((project_id = current_setting('cardwire.project'::text, true))) WITH CHECK ((project_id = current_setting('cardwire.project'::text, true)));
+CREATE POLICY tenant ON public.state_agent_inbox TO cardwire_app USING (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true))) WITH CHECK (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true)));
 
-CREATE POLICY tenant ON public.state_agent_state_head TO cardwire_app USING ((project_id = current_setting('cardwire.project'::text, true))) WITH CHECK ((project_id = current_setting('cardwire.project'::text, true)));
+CREATE POLICY tenant ON public.state_agent_state_head TO cardwire_app USING (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true))) WITH CHECK (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true)));
 
-CREATE POLICY tenant ON public.state_agent_steps TO cardwire_app USING ((project_id = current_setting('cardwire.project'::text, true))) WITH CHECK ((project_id = current_setting('cardwire.project'::text, true)));
+CREATE POLICY tenant ON public.state_agent_steps TO cardwire_app USING (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true))) WITH CHECK (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true)));
 
-CREATE POLICY tenant ON public.state_execution_edges TO cardwire_app USING ((project_id = current_setting('cardwire.project'::text, true))) WITH CHECK ((project_id = current_setting('cardwire.project'::text, true)));
+CREATE POLICY tenant ON public.state_execution_edges TO cardwire_app USING (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true))) WITH CHECK (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true)));
 
-CREATE POLICY tenant ON public.state_identity_edges TO cardwire_app USING ((project_id = current_setting('cardwire.project'::text, true))) WITH CHECK ((project_id = current_setting('cardwire.project'::text, true)));
+CREATE POLICY tenant ON public.state_identity_edges TO cardwire_app USING (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true))) WITH CHECK (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true)));
 
-CREATE POLICY tenant ON public.state_snapshots TO cardwire_app USING ((project_id = current_setting('cardwire.project'::text, true))) WITH CHECK ((project_id = current_setting('cardwire.project'::text, true)));
+CREATE POLICY tenant ON public.state_snapshots TO cardwire_app USING (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true))) WITH CHECK (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true)));
 
-CREATE POLICY tenant ON public.state_tool_calls TO cardwire_app USING ((project_id = current_setting('cardwire.project'::text, true))) WITH CHECK ((project_id = current_setting('cardwire.project'::text, true)));
+CREATE POLICY tenant ON public.state_tool_calls TO cardwire_app USING (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true))) WITH CHECK (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true)));
 
-CREATE POLICY tenant ON public.tokens TO cardwire_app USING ((project_id = current_setting('cardwire.project'::text, true))) WITH CHECK ((project_id = current_setting('cardwire.project'::text, true)));
+CREATE POLICY tenant ON public.tokens TO cardwire_app USING (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true))) WITH CHECK (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true)));
 
 ALTER TABLE public.tokens ENABLE ROW LEVEL SECURITY;
 
 GRANT ALL ON SCHEMA public TO cardwire_owner;
-
-GRANT SELECT,INSERT ON TABLE public.answers TO cardwire_app;
-GRANT SELECT,DELETE ON TABLE public.answers TO cardwire_system;
-
-GRANT SELECT,INSERT ON TABLE public.card_boxes TO cardwire_app;
-
-GRANT UPDATE(generation) ON TABLE public.card_boxes TO cardwire_app;
-
-GRANT UPDATE(len) ON TABLE public.card_boxes TO cardwire_app;
-
-GRANT UPDATE(entries) ON TABLE public.card_boxes TO cardwire_app;
-
-GRANT UPDATE(depth) ON TABLE public.card_boxes TO cardwire_app;
-
-GRANT UPDATE(sealed) ON TABLE public.card_boxes TO cardwire_app;
-
-GRANT UPDATE(handover_hash) ON TABLE public.card_boxes TO cardwire_app;
-
-GRANT SELECT,INSERT ON TABLE public.resource_profiles TO cardwire_app;
-
-GRANT UPDATE(worker_target) ON TABLE public.resource_profiles TO cardwire_app;
-
-GRANT UPDATE(profile_box_id) ON TABLE public.resource_profiles TO cardwire_app;
-
-GRANT UPDATE(card_id) ON TABLE public.resource_profiles TO cardwire_app;
-
-GRANT UPDATE(tags) ON TABLE public.resource_profiles TO cardwire_app;
-
-GRANT UPDATE(revision) ON TABLE public.resource_profiles TO cardwire_app;
-
-GRANT UPDATE(created_at) ON TABLE public.resource_profiles TO cardwire_app;
-
-GRANT UPDATE(updated_at) ON TABLE public.resource_profiles TO cardwire_app;
-
-GRANT UPDATE(deleted_at) ON TABLE public.resource_profiles TO cardwire_app;
-
-GRANT SELECT,INSERT ON TABLE public.resource_project_agents TO cardwire_app;
-
-GRANT UPDATE(profile_name) ON TABLE public.resource_project_agents TO cardwire_app;
-
-GRANT UPDATE(profile_box_id) ON TABLE public.resource_project_agents TO cardwire_app;
-
-GRANT UPDATE(worker_target) ON TABLE public.resource_project_agents TO cardwire_app;
-
-GRANT UPDATE(display_name) ON TABLE public.resource_project_agents TO cardwire_app;
-
-GRANT UPDATE(tags) ON TABLE public.resource_project_agents TO cardwire_app;
-
-GRANT UPDATE(owner_agent_id) ON TABLE public.resource_project_agents TO cardwire_app;
-
-GRANT UPDATE(metadata) ON TABLE public.resource_project_agents TO cardwire_app;
-
-GRANT UPDATE(revision) ON TABLE public.resource_project_agents TO cardwire_app;
-
-GRANT UPDATE(created_at) ON TABLE public.resource_project_agents TO cardwire_app;
-
-GRANT UPDATE(updated_at) ON TABLE public.resource_project_agents TO cardwire_app;
-
-GRANT SELECT,INSERT ON TABLE public.resource_projects TO cardwire_app;
-GRANT SELECT ON TABLE public.resource_projects TO cardwire_system;
-
-GRANT UPDATE(title) ON TABLE public.resource_projects TO cardwire_app;
-
-GRANT UPDATE(settings) ON TABLE public.resource_projects TO cardwire_app;
-
-GRANT UPDATE(revision) ON TABLE public.resource_projects TO cardwire_app;
-
-GRANT UPDATE(deletions) ON TABLE public.resource_projects TO cardwire_app;
-
-GRANT UPDATE(updated_at) ON TABLE public.resource_projects TO cardwire_app;
-
-GRANT UPDATE(deleted_at) ON TABLE public.resource_projects TO cardwire_app;
 
 GRANT SELECT,INSERT ON TABLE public.state_agent_inbox TO cardwire_app;
 GRANT SELECT ON TABLE public.state_agent_inbox TO cardwire_system;
@@ -2196,42 +1839,7 @@ GRANT UPDATE(queued) ON TABLE public.state_agent_state_head TO cardwire_app;
 
 GRANT UPDATE(busy) ON TABLE public.state_agent_state_head TO cardwire_app;
 
-GRANT SELECT,INSERT ON TABLE public.state_agent_steps TO cardwire_app;
-
-GRANT UPDATE(phase) ON TABLE public.state_agent_steps TO cardwire_app;
-
-GRANT UPDATE(status) ON TABLE public.state_agent_steps TO cardwire_app;
-
-GRANT UPDATE(call_id) ON TABLE public.state_agent_steps TO cardwire_app;
-
-GRANT UPDATE(request_box_id) ON TABLE public.state_agent_steps TO cardwire_app;
-
-GRANT UPDATE(output_len) ON TABLE public.state_agent_steps TO cardwire_app;
-
-GRANT UPDATE(metadata) ON TABLE public.state_agent_steps TO cardwire_app;
-
-GRANT UPDATE(updated_at) ON TABLE public.state_agent_steps TO cardwire_app;
-
 GRANT SELECT,INSERT ON TABLE public.state_execution_edges TO cardwire_app;
-
-GRANT SELECT,INSERT ON TABLE public.state_tool_calls TO cardwire_app;
-
-GRANT UPDATE(call_card_id) ON TABLE public.state_tool_calls TO cardwire_app;
-
-GRANT UPDATE(waiting) ON TABLE public.state_tool_calls TO cardwire_app;
-
-GRANT UPDATE(answer_status) ON TABLE public.state_tool_calls TO cardwire_app;
-
-GRANT UPDATE(terminate) ON TABLE public.state_tool_calls TO cardwire_app;
-
-GRANT UPDATE(answer_card_id) ON TABLE public.state_tool_calls TO cardwire_app;
-
-GRANT UPDATE(answered_at) ON TABLE public.state_tool_calls TO cardwire_app;
-
-GRANT SELECT,INSERT ON TABLE public.tokens TO cardwire_app;
-GRANT SELECT ON TABLE public.tokens TO cardwire_system;
-
-GRANT UPDATE(revoked_at) ON TABLE public.tokens TO cardwire_app;
 
 REVOKE ALL ON FUNCTION public.cw_add_edge(in_edges public.state_execution_edges[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_add_edge(in_edges public.state_execution_edges[]) TO cardwire_app;
@@ -2251,6 +1859,20 @@ GRANT ALL ON FUNCTION public.cw_box_entry(in_project text, in_rows jsonb) TO car
 REVOKE ALL ON FUNCTION public.cw_chain_at(in_project text, in_rows jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_chain_at(in_project text, in_rows jsonb) TO cardwire_app;
 
+GRANT SELECT,INSERT ON TABLE public.card_boxes TO cardwire_app;
+
+GRANT UPDATE(generation) ON TABLE public.card_boxes TO cardwire_app;
+
+GRANT UPDATE(len) ON TABLE public.card_boxes TO cardwire_app;
+
+GRANT UPDATE(entries) ON TABLE public.card_boxes TO cardwire_app;
+
+GRANT UPDATE(depth) ON TABLE public.card_boxes TO cardwire_app;
+
+GRANT UPDATE(sealed) ON TABLE public.card_boxes TO cardwire_app;
+
+GRANT UPDATE(handover_hash) ON TABLE public.card_boxes TO cardwire_app;
+
 GRANT SELECT,INSERT ON TABLE public.cards TO cardwire_app;
 
 GRANT UPDATE(deleted_at) ON TABLE public.cards TO cardwire_app;
@@ -2260,8 +1882,24 @@ GRANT SELECT ON TABLE public.events TO cardwire_system;
 
 GRANT UPDATE("position") ON TABLE public.events TO cardwire_system;
 
-REVOKE ALL ON FUNCTION public.cw_commit(in_project text, in_boxes uuid[], in_outputs public.cw_output[], in_cards public.cards[], in_appends public.cw_append[], in_new_heads public.cw_head[], in_moves public.cw_head[], in_nudges public.cw_head[], in_agents text[], in_inbox public.state_agent_inbox[], in_inbox_updates public.cw_inbox_update[], in_inbox_ids uuid[], in_edges public.state_execution_edges[], in_steps public.state_agent_steps[], in_step_updates public.state_agent_steps[], in_events public.events[], in_rest jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.cw_commit(in_project text, in_boxes uuid[], in_outputs public.cw_output[], in_cards public.cards[], in_appends public.cw_append[], in_new_heads public.cw_head[], in_moves public.cw_head[], in_nudges public.cw_head[], in_agents text[], in_inbox public.state_agent_inbox[], in_inbox_updates public.cw_inbox_update[], in_inbox_ids uuid[], in_edges public.state_execution_edges[], in_steps public.state_agent_steps[], in_step_updates public.state_agent_steps[], in_events public.events[], in_rest jsonb) TO cardwire_app;
+GRANT SELECT,INSERT ON TABLE public.state_agent_steps TO cardwire_app;
+
+GRANT UPDATE(phase) ON TABLE public.state_agent_steps TO cardwire_app;
+
+GRANT UPDATE(status) ON TABLE public.state_agent_steps TO cardwire_app;
+
+GRANT UPDATE(call_id) ON TABLE public.state_agent_steps TO cardwire_app;
+
+GRANT UPDATE(request_box_id) ON TABLE public.state_agent_steps TO cardwire_app;
+
+GRANT UPDATE(output_len) ON TABLE public.state_agent_steps TO cardwire_app;
+
+GRANT UPDATE(metadata) ON TABLE public.state_agent_steps TO cardwire_app;
+
+GRANT UPDATE(updated_at) ON TABLE public.state_agent_steps TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_commit(in_project text, in_boxes uuid[], in_outputs public.cw_output[], in_new_boxes public.card_boxes[], in_cards public.cards[], in_appends public.cw_append[], in_agents text[], in_moves public.cw_head[], in_heads public.cw_head[], in_inbox public.state_agent_inbox[], in_inbox_updates public.cw_inbox_update[], in_more_inbox_updates public.cw_inbox_update[], in_edges public.state_execution_edges[], in_steps public.state_agent_steps[], in_step_updates public.state_agent_steps[], in_events public.events[], in_rest jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_commit(in_project text, in_boxes uuid[], in_outputs public.cw_output[], in_new_boxes public.card_boxes[], in_cards public.cards[], in_appends public.cw_append[], in_agents text[], in_moves public.cw_head[], in_heads public.cw_head[], in_inbox public.state_agent_inbox[], in_inbox_updates public.cw_inbox_update[], in_more_inbox_updates public.cw_inbox_update[], in_edges public.state_execution_edges[], in_steps public.state_agent_steps[], in_step_updates public.state_agent_steps[], in_events public.events[], in_rest jsonb) TO cardwire_app;
 
 REVOKE ALL ON FUNCTION public.cw_count_deletion(in_project text, in_count integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_count_deletion(in_project text, in_count integer) TO cardwire_app;
@@ -2269,8 +1907,11 @@ GRANT ALL ON FUNCTION public.cw_count_deletion(in_project text, in_count integer
 REVOKE ALL ON FUNCTION public.cw_create_box(in_project text, in_rows jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_create_box(in_project text, in_rows jsonb) TO cardwire_app;
 
-REVOKE ALL ON FUNCTION public.cw_create_head(in_project text, in_heads public.cw_head[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.cw_create_head(in_project text, in_heads public.cw_head[]) TO cardwire_app;
+REVOKE ALL ON FUNCTION public.cw_create_empty_box(in_boxes public.card_boxes[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_create_empty_box(in_boxes public.card_boxes[]) TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_create_head(in_project text, item public.cw_head) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_create_head(in_project text, item public.cw_head) TO cardwire_app;
 
 REVOKE ALL ON FUNCTION public.cw_create_project(in_project text, in_rows jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_create_project(in_project text, in_rows jsonb) TO cardwire_app;
@@ -2293,11 +1934,8 @@ GRANT ALL ON FUNCTION public.cw_event(in_events public.events[]) TO cardwire_app
 REVOKE ALL ON FUNCTION public.cw_expect(in_project text, in_rest jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_expect(in_project text, in_rest jsonb) TO cardwire_app;
 
-REVOKE ALL ON FUNCTION public.cw_heads(in_project text, in_creates public.cw_head[], in_moves public.cw_head[], in_nudges public.cw_head[], in_agents text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.cw_heads(in_project text, in_creates public.cw_head[], in_moves public.cw_head[], in_nudges public.cw_head[], in_agents text[]) TO cardwire_app;
-
-REVOKE ALL ON FUNCTION public.cw_load(in_project text, in_wants_project boolean, in_cards uuid[], in_boxes uuid[], in_member_box uuid, in_member_cards uuid[], in_token uuid, in_caller text, in_key text, in_agent text, in_turn uuid, in_next bigint, in_depth_of uuid, in_inbox uuid, in_correlation text, in_primitive text, in_phase text, in_step text, in_writers_of uuid[], in_profile text) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.cw_load(in_project text, in_wants_project boolean, in_cards uuid[], in_boxes uuid[], in_member_box uuid, in_member_cards uuid[], in_token uuid, in_caller text, in_key text, in_agent text, in_turn uuid, in_next bigint, in_depth_of uuid, in_inbox uuid, in_correlation text, in_primitive text, in_phase text, in_step text, in_writers_of uuid[], in_profile text) TO cardwire_app;
+REVOKE ALL ON FUNCTION public.cw_heads(in_project text, in_heads public.cw_head[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_heads(in_project text, in_heads public.cw_head[]) TO cardwire_app;
 
 REVOKE ALL ON FUNCTION public.cw_lock_boxes(in_project text, in_boxes uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_lock_boxes(in_project text, in_boxes uuid[]) TO cardwire_app;
@@ -2305,11 +1943,11 @@ GRANT ALL ON FUNCTION public.cw_lock_boxes(in_project text, in_boxes uuid[]) TO 
 REVOKE ALL ON FUNCTION public.cw_lock_heads(in_project text, in_agents text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_lock_heads(in_project text, in_agents text[]) TO cardwire_app;
 
-REVOKE ALL ON FUNCTION public.cw_move_head(in_project text, in_heads public.cw_head[], in_agents text[], in_nth integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.cw_move_head(in_project text, in_heads public.cw_head[], in_agents text[], in_nth integer) TO cardwire_app;
+REVOKE ALL ON FUNCTION public.cw_move_head(in_heads public.cw_head[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_move_head(in_heads public.cw_head[]) TO cardwire_app;
 
-REVOKE ALL ON FUNCTION public.cw_nudge_head(in_project text, in_heads public.cw_head[], in_agents text[], in_nth integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.cw_nudge_head(in_project text, in_heads public.cw_head[], in_agents text[], in_nth integer) TO cardwire_app;
+REVOKE ALL ON FUNCTION public.cw_nudge_head(in_project text, item public.cw_head) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_nudge_head(in_project text, item public.cw_head) TO cardwire_app;
 
 REVOKE ALL ON FUNCTION public.cw_open_box(in_project text, in_rows jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_open_box(in_project text, in_rows jsonb) TO cardwire_app;
@@ -2332,32 +1970,11 @@ GRANT ALL ON FUNCTION public.cw_put_card(in_cards public.cards[]) TO cardwire_ap
 REVOKE ALL ON FUNCTION public.cw_put_profile(in_project text, in_rows jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_put_profile(in_project text, in_rows jsonb) TO cardwire_app;
 
-REVOKE ALL ON FUNCTION public.cw_put_snapshot(in_project text, in_heads public.cw_head[], in_agents text[], in_nth integer, in_count integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.cw_put_snapshot(in_project text, in_heads public.cw_head[], in_agents text[], in_nth integer, in_count integer) TO cardwire_app;
+REVOKE ALL ON FUNCTION public.cw_put_snapshot(in_heads public.cw_head[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_put_snapshot(in_heads public.cw_head[]) TO cardwire_app;
 
-REVOKE ALL ON FUNCTION public.cw_read_agent(in_project text, in_agent text) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.cw_read_agent(in_project text, in_agent text) TO cardwire_app;
-
-REVOKE ALL ON FUNCTION public.cw_read_answer(in_project text, in_caller text, in_key text) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.cw_read_answer(in_project text, in_caller text, in_key text) TO cardwire_app;
-
-REVOKE ALL ON FUNCTION public.cw_read_boxes(in_project text, in_boxes uuid[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.cw_read_boxes(in_project text, in_boxes uuid[]) TO cardwire_app;
-
-REVOKE ALL ON FUNCTION public.cw_read_card_facts(in_project text, in_cards uuid[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.cw_read_card_facts(in_project text, in_cards uuid[]) TO cardwire_app;
-
-REVOKE ALL ON FUNCTION public.cw_read_depth(in_project text, in_turn uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.cw_read_depth(in_project text, in_turn uuid) TO cardwire_app;
-
-REVOKE ALL ON FUNCTION public.cw_read_edge(in_project text, in_correlation text, in_primitive text, in_phase text) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.cw_read_edge(in_project text, in_correlation text, in_primitive text, in_phase text) TO cardwire_app;
-
-REVOKE ALL ON FUNCTION public.cw_read_head(in_project text, in_agent text) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.cw_read_head(in_project text, in_agent text) TO cardwire_app;
-
-REVOKE ALL ON FUNCTION public.cw_read_inbox_item(in_project text, in_inbox uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.cw_read_inbox_item(in_project text, in_inbox uuid) TO cardwire_app;
+REVOKE ALL ON FUNCTION public.cw_read_lost(in_project text, in_agent text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_read_lost(in_project text, in_agent text) TO cardwire_app;
 
 REVOKE ALL ON FUNCTION public.cw_read_lost_copy(in_project text, in_agent text) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_read_lost_copy(in_project text, in_agent text) TO cardwire_app;
@@ -2373,36 +1990,6 @@ GRANT ALL ON FUNCTION public.cw_read_lost_queued(in_project text, in_agent text)
 
 REVOKE ALL ON FUNCTION public.cw_read_lost_turn(in_project text, in_agent text) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_read_lost_turn(in_project text, in_agent text) TO cardwire_app;
-
-REVOKE ALL ON FUNCTION public.cw_read_members(in_project text, in_box uuid, in_cards uuid[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.cw_read_members(in_project text, in_box uuid, in_cards uuid[]) TO cardwire_app;
-
-REVOKE ALL ON FUNCTION public.cw_read_next_turns(in_project text, in_agent text, in_limit bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.cw_read_next_turns(in_project text, in_agent text, in_limit bigint) TO cardwire_app;
-
-REVOKE ALL ON FUNCTION public.cw_read_profile(in_project text, in_profile text) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.cw_read_profile(in_project text, in_profile text) TO cardwire_app;
-
-REVOKE ALL ON FUNCTION public.cw_read_project(in_project text) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.cw_read_project(in_project text) TO cardwire_app;
-
-REVOKE ALL ON FUNCTION public.cw_read_step(in_project text, in_step text) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.cw_read_step(in_project text, in_step text) TO cardwire_app;
-
-REVOKE ALL ON FUNCTION public.cw_read_token(in_project text, in_token uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.cw_read_token(in_project text, in_token uuid) TO cardwire_app;
-
-REVOKE ALL ON FUNCTION public.cw_read_turn(in_project text, in_turn uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.cw_read_turn(in_project text, in_turn uuid) TO cardwire_app;
-
-REVOKE ALL ON FUNCTION public.cw_read_turn_calls(in_project text, in_turn uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.cw_read_turn_calls(in_project text, in_turn uuid) TO cardwire_app;
-
-REVOKE ALL ON FUNCTION public.cw_read_turn_reports(in_project text, in_turn uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.cw_read_turn_reports(in_project text, in_turn uuid) TO cardwire_app;
-
-REVOKE ALL ON FUNCTION public.cw_read_writers(in_project text, in_boxes uuid[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.cw_read_writers(in_project text, in_boxes uuid[]) TO cardwire_app;
 
 REVOKE ALL ON FUNCTION public.cw_remember_answer(in_project text, in_rows jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_remember_answer(in_project text, in_rows jsonb) TO cardwire_app;
@@ -2425,14 +2012,17 @@ GRANT ALL ON FUNCTION public.cw_seal_box(in_project text, in_rows jsonb) TO card
 REVOKE ALL ON FUNCTION public.cw_update_call(in_project text, in_rows jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_update_call(in_project text, in_rows jsonb) TO cardwire_app;
 
-REVOKE ALL ON FUNCTION public.cw_update_inbox(in_project text, in_items public.cw_inbox_update[], in_ids uuid[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.cw_update_inbox(in_project text, in_items public.cw_inbox_update[], in_ids uuid[]) TO cardwire_app;
+REVOKE ALL ON FUNCTION public.cw_update_inbox(in_items public.cw_inbox_update[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_update_inbox(in_items public.cw_inbox_update[]) TO cardwire_app;
 
 REVOKE ALL ON FUNCTION public.cw_update_project(in_project text, in_rows jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_update_project(in_project text, in_rows jsonb) TO cardwire_app;
 
 REVOKE ALL ON FUNCTION public.cw_update_step(in_project text, in_steps public.state_agent_steps[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_update_step(in_project text, in_steps public.state_agent_steps[]) TO cardwire_app;
+
+GRANT SELECT,INSERT ON TABLE public.answers TO cardwire_app;
+GRANT SELECT,DELETE ON TABLE public.answers TO cardwire_system;
 
 GRANT SELECT,INSERT ON TABLE public.audit TO cardwire_app;
 GRANT SELECT ON TABLE public.audit TO cardwire_system;
@@ -2447,6 +2037,61 @@ GRANT SELECT ON TABLE public.event_heads TO cardwire_app;
 GRANT SELECT,INSERT ON TABLE public.event_heads TO cardwire_system;
 
 GRANT UPDATE(last_position) ON TABLE public.event_heads TO cardwire_system;
+
+GRANT SELECT,INSERT ON TABLE public.resource_profiles TO cardwire_app;
+
+GRANT UPDATE(worker_target) ON TABLE public.resource_profiles TO cardwire_app;
+
+GRANT UPDATE(profile_box_id) ON TABLE public.resource_profiles TO cardwire_app;
+
+GRANT UPDATE(card_id) ON TABLE public.resource_profiles TO cardwire_app;
+
+GRANT UPDATE(tags) ON TABLE public.resource_profiles TO cardwire_app;
+
+GRANT UPDATE(revision) ON TABLE public.resource_profiles TO cardwire_app;
+
+GRANT UPDATE(created_at) ON TABLE public.resource_profiles TO cardwire_app;
+
+GRANT UPDATE(updated_at) ON TABLE public.resource_profiles TO cardwire_app;
+
+GRANT UPDATE(deleted_at) ON TABLE public.resource_profiles TO cardwire_app;
+
+GRANT SELECT,INSERT ON TABLE public.resource_project_agents TO cardwire_app;
+
+GRANT UPDATE(profile_name) ON TABLE public.resource_project_agents TO cardwire_app;
+
+GRANT UPDATE(profile_box_id) ON TABLE public.resource_project_agents TO cardwire_app;
+
+GRANT UPDATE(worker_target) ON TABLE public.resource_project_agents TO cardwire_app;
+
+GRANT UPDATE(display_name) ON TABLE public.resource_project_agents TO cardwire_app;
+
+GRANT UPDATE(tags) ON TABLE public.resource_project_agents TO cardwire_app;
+
+GRANT UPDATE(owner_agent_id) ON TABLE public.resource_project_agents TO cardwire_app;
+
+GRANT UPDATE(metadata) ON TABLE public.resource_project_agents TO cardwire_app;
+
+GRANT UPDATE(revision) ON TABLE public.resource_project_agents TO cardwire_app;
+
+GRANT UPDATE(created_at) ON TABLE public.resource_project_agents TO cardwire_app;
+
+GRANT UPDATE(updated_at) ON TABLE public.resource_project_agents TO cardwire_app;
+
+GRANT SELECT,INSERT ON TABLE public.resource_projects TO cardwire_app;
+GRANT SELECT ON TABLE public.resource_projects TO cardwire_system;
+
+GRANT UPDATE(title) ON TABLE public.resource_projects TO cardwire_app;
+
+GRANT UPDATE(settings) ON TABLE public.resource_projects TO cardwire_app;
+
+GRANT UPDATE(revision) ON TABLE public.resource_projects TO cardwire_app;
+
+GRANT UPDATE(deletions) ON TABLE public.resource_projects TO cardwire_app;
+
+GRANT UPDATE(updated_at) ON TABLE public.resource_projects TO cardwire_app;
+
+GRANT UPDATE(deleted_at) ON TABLE public.resource_projects TO cardwire_app;
 
 GRANT SELECT ON TABLE public.schema_migrations TO cardwire_system;
 
@@ -2497,3 +2142,22 @@ GRANT UPDATE(open_calls) ON TABLE public.state_snapshots TO cardwire_app;
 GRANT UPDATE(marks) ON TABLE public.state_snapshots TO cardwire_app;
 
 GRANT UPDATE(updated_at) ON TABLE public.state_snapshots TO cardwire_app;
+
+GRANT SELECT,INSERT ON TABLE public.state_tool_calls TO cardwire_app;
+
+GRANT UPDATE(call_card_id) ON TABLE public.state_tool_calls TO cardwire_app;
+
+GRANT UPDATE(waiting) ON TABLE public.state_tool_calls TO cardwire_app;
+
+GRANT UPDATE(answer_status) ON TABLE public.state_tool_calls TO cardwire_app;
+
+GRANT UPDATE(terminate) ON TABLE public.state_tool_calls TO cardwire_app;
+
+GRANT UPDATE(answer_card_id) ON TABLE public.state_tool_calls TO cardwire_app;
+
+GRANT UPDATE(answered_at) ON TABLE public.state_tool_calls TO cardwire_app;
+
+GRANT SELECT,INSERT ON TABLE public.tokens TO cardwire_app;
+GRANT SELECT ON TABLE public.tokens TO cardwire_system;
+
+GRANT UPDATE(revoked_at) ON TABLE public.tokens TO cardwire_app;

@@ -10,8 +10,8 @@ use crate::{
 };
 use async_trait::async_trait;
 use cardwire_model::{
-    AuditRow, BoxHead, BoxId, Card, CardId, Entry, Event, Generation, Hash256, Item, Project, ProjectId,
-    Realm, Token, TokenId,
+    AuditRow, BoxHead, BoxId, Card, CardId, Entry, Event, Generation, Hash256, Item, Keys, Project,
+    ProjectId, Realm, Token, TokenId,
 };
 use cardwire_store::{BoxAt, Catalog, EventFilter, Health, HydratedEntry};
 use tokio_postgres::Row;
@@ -78,10 +78,8 @@ impl Catalog for PostgresStore {
     }
 
     async fn project(&self, project: &ProjectId) -> Read<Option<Project>> {
-        let project = project.as_str();
-        let one = |row: &Row| rows::optional_record(row, 0, |record| rows::project(record));
-        let found = read(&self.app, project, sql::PROJECT, &[&project], one).await?;
-        Ok(found.into_iter().next().flatten())
+        let keys = Keys { project: true, ..Keys::default() };
+        Ok(self.loads.load(&Realm::from(project.clone()), &keys).await?.project)
     }
 
     async fn projects(&self, after: Option<&ProjectId>, limit: usize) -> Read<Vec<Project>> {
@@ -124,15 +122,8 @@ impl Catalog for PostgresStore {
         let (turn, batch) = (filter.turn_id.map(|id| id.uuid()), filter.batch_id.map(|id| id.uuid()));
         let agent = filter.agent_id.as_ref().map(|agent| agent.as_str());
         let (after, limit) = (to_bigint(after), to_limit(limit));
-        let mut params: Vec<Param<'_>> = vec![&project, &after, &limit, &turn, &batch, &filter.trace_id];
-        let statement = match &agent {
-            Some(agent) => {
-                params.push(agent);
-                sql::EVENTS_OF_AGENT
-            }
-            None => sql::EVENTS,
-        };
-        read(&self.app, project, statement, &params, rows::event).await
+        let params: [Param<'_>; 7] = [&project, &after, &limit, &turn, &batch, &filter.trace_id, &agent];
+        read(&self.app, project, sql::EVENTS, &params, rows::event).await
     }
 
     async fn last_position(&self, project: &ProjectId) -> Read<u64> {

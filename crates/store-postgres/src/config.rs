@@ -27,7 +27,7 @@ impl PostgresConfig {
     pub fn new(url: impl Into<SecretString>) -> Self {
         Self {
             url: url.into(),
-            app_connections: 24,
+            app_connections: 8,
             system_connections: 4,
             connect_timeout: Duration::from_secs(5),
             statement_timeout: Duration::from_secs(30),

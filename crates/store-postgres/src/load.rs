@@ -1,102 +1,106 @@
 //! The snapshot a decision is made on: one statement, hence one round trip and one moment.
 
-use crate::{
-    error::{pool_error, store_error},
-    number::to_limit,
-    rows::{self, Read, Record, get, number, optional_record, record, records},
-    sql,
-};
+mod query;
+mod together;
+
+pub(crate) use query::Key;
+pub(crate) use together::Loads;
+
+use crate::rows::{self, Read, Record, get, number, optional_record, records};
 use cardwire_model::{
-    AgentId, Answer, AnswerKey, BoxId, CardId, Keys, Lost, Realm, Snapshot, TurnEpoch, TurnRows,
-    limits::POISON_ROWS,
+    Answer, AnswerKey, BoxId, CardId, Keys, Lost, ProjectId, Realm, Snapshot, TurnEpoch, TurnRows,
 };
-use deadpool_postgres::Pool;
+use query::{Part, Query};
+use tokio_postgres::Row;
 use uuid::Uuid;
 
-pub(crate) async fn load(pool: &Pool, realm: &Realm, keys: &Keys) -> Read<Snapshot> {
-    if *keys == Keys::default() {
-        return Ok(Snapshot::default());
+impl Loads {
+    pub(crate) async fn load(&self, realm: &Realm, keys: &Keys) -> Read<Snapshot> {
+        if *keys == Keys::default() {
+            return Ok(Snapshot::default());
+        }
+        let mut query = Query::of(keys);
+        let row = self.row(realm, query.statement(), std::mem::take(&mut query.keys)).await?;
+        let mut snapshot = Snapshot::default();
+        for (column, part) in query.parts.iter().enumerate() {
+            part.read(&row, column, keys, &mut snapshot)?;
+        }
+        Ok(snapshot)
     }
-    let ids = |ids: Vec<Uuid>| Some(ids).filter(|ids| !ids.is_empty());
-    let members = keys.members.as_ref();
-    let boxes = keys.boxes.iter().chain(members.map(|(id, _)| id));
-    let member_cards = members.into_iter().flat_map(|(_, cards)| cards);
-    let (answer, edge) = (keys.answer.as_ref(), keys.edge.as_ref());
-    let client = pool.get().await.map_err(pool_error)?;
-    let statement = client.prepare_cached(sql::LOAD).await.map_err(store_error)?;
-    let row = client
-        .query_one(
-            &statement,
-            &[
-                &realm.key(),
-                &keys.project,
-                &ids(keys.cards.iter().map(|id| id.uuid()).collect()),
-                &ids(boxes.map(|id| id.uuid()).collect()),
-                &members.map(|(id, _)| id.uuid()),
-                &ids(member_cards.map(|id| id.uuid()).collect()),
-                &keys.token.map(|id| id.uuid()),
-                &answer.map(|key| &key.caller),
-                &answer.map(|key| &key.key),
-                &keys.agent.as_ref().map(AgentId::as_str),
-                &keys.turn.map(|id| id.uuid()),
-                &to_limit(POISON_ROWS + 1),
-                &keys.depth_of.map(|id| id.uuid()),
-                &keys.inbox.map(|id| id.uuid()),
-                &edge.map(|(_, _, correlation)| correlation),
-                &edge.map(|(primitive, _, _)| primitive.as_str()),
-                &edge.map(|(_, phase, _)| phase.as_str()),
-                &keys.step.as_ref().map(|id| id.as_str()),
-                &ids(keys.writers_of.iter().map(|id| id.uuid()).collect()),
-                &keys.profile.as_ref().map(|name| name.as_str()),
-            ],
-        )
-        .await
-        .map_err(store_error)?;
-    record(&row, 0, |found| snapshot(found, keys))
+
+    /// The row of one part, by the name and the value of its key.
+    pub(crate) async fn one<T>(
+        &self,
+        project: &ProjectId,
+        part: &str,
+        key: (&str, Key),
+        decode: impl FnOnce(&Record<'_>) -> Read<T>,
+    ) -> Read<Option<T>> {
+        let mut query = Query::one(part, key);
+        let realm = Realm::from(project.clone());
+        let row = self.row(&realm, query.statement(), std::mem::take(&mut query.keys)).await?;
+        optional_record(&row, 0, decode)
+    }
 }
 
-/// A value of type `cw_snapshot`.
-fn snapshot(row: &Record<'_>, keys: &Keys) -> Read<Snapshot> {
-    let boxes = records(row, 2, |record| rows::box_head(record, 1))?;
-    let members = get::<Option<Vec<Uuid>>>(row, 3)?.unwrap_or_default();
-    let answer_to = |key| optional_record(row, 5, |record| answer(record, key));
-    Ok(Snapshot {
-        project: optional_record(row, 0, |record| rows::project(record))?,
-        cards: records(row, 1, rows::card_fact)?.into_iter().collect(),
-        boxes: boxes.into_iter().map(|head| (head.box_id, head)).collect(),
-        members: members.into_iter().map(CardId::from_uuid).collect(),
-        token: optional_record(row, 4, |record| rows::token(record))?,
-        answer: keys.answer.as_ref().map(answer_to).transpose()?.flatten(),
-        agent: optional_record(row, 6, rows::agent)?,
-        head: optional_record(row, 7, rows::head)?,
-        lost: if get::<Option<bool>>(row, 18)?.is_some() { Some(lost(row)?) } else { None },
-        turn: turn(row)?,
-        depth: rows::optional(row, 12, "a depth")?,
-        inbox: optional_record(row, 13, rows::inbox_item)?,
-        edge: optional_record(row, 14, rows::edge)?,
-        step: optional_record(row, 15, rows::step)?,
-        writers: records(row, 16, rows::writer)?.into_iter().collect(),
-        profile: optional_record(row, 17, rows::profile)?,
-    })
+impl Part {
+    fn read(self, row: &Row, at: usize, keys: &Keys, into: &mut Snapshot) -> Read<()> {
+        match self {
+            Self::Project => into.project = optional_record(row, at, |record| rows::project(record))?,
+            Self::Cards => into.cards = records(row, at, rows::card_fact)?.into_iter().collect(),
+            Self::Boxes => {
+                let boxes = records(row, at, |record| rows::box_head(record, 1))?;
+                into.boxes = boxes.into_iter().map(|head| (head.box_id, head)).collect();
+            }
+            Self::Members => {
+                into.members = get::<Vec<Uuid>>(row, at)?.into_iter().map(CardId::from_uuid).collect();
+            }
+            Self::Token => into.token = optional_record(row, at, |record| rows::token(record))?,
+            Self::Answer => {
+                let Some(key) = &keys.answer else { return Ok(()) };
+                into.answer = optional_record(row, at, |record| answer(record, key))?;
+            }
+            Self::Agent => into.agent = optional_record(row, at, rows::agent)?,
+            Self::Turn => {
+                let item = optional_record(row, at, rows::inbox_item)?;
+                into.turn = item.map(|item| TurnRows { item, calls: vec![], reports: vec![], next: vec![] });
+            }
+            Self::Calls => {
+                if let Some(turn) = &mut into.turn {
+                    turn.calls = records(row, at, rows::call)?;
+                }
+            }
+            Self::Reports => {
+                if let Some(turn) = &mut into.turn {
+                    turn.reports = records(row, at, rows::inbox_item)?;
+                }
+            }
+            Self::Next => {
+                if let Some(turn) = &mut into.turn {
+                    turn.next = records(row, at, rows::inbox_item)?;
+                }
+            }
+            Self::Head => into.head = optional_record(row, at, rows::head)?,
+            Self::Lost => into.lost = optional_record(row, at, lost)?,
+            Self::Depth => into.depth = get::<Option<i64>>(row, at)?.and_then(|depth| depth.try_into().ok()),
+            Self::Inbox => into.inbox = optional_record(row, at, rows::inbox_item)?,
+            Self::Edge => into.edge = optional_record(row, at, rows::edge)?,
+            Self::Step => into.step = optional_record(row, at, rows::step)?,
+            Self::Writers => into.writers = records(row, at, rows::writer)?.into_iter().collect(),
+            Self::Profile => into.profile = optional_record(row, at, rows::profile)?,
+        }
+        Ok(())
+    }
 }
 
-fn turn(row: &Record<'_>) -> Read<Option<TurnRows>> {
-    let Some(item) = optional_record(row, 8, rows::inbox_item)? else { return Ok(None) };
-    Ok(Some(TurnRows {
-        item,
-        calls: records(row, 9, rows::call)?,
-        reports: records(row, 10, rows::inbox_item)?,
-        next: records(row, 11, rows::inbox_item)?,
-    }))
-}
-
+/// A value of type `cw_lost`.
 fn lost(row: &Record<'_>) -> Read<Lost> {
     Ok(Lost {
-        copy: optional_record(row, 19, rows::head)?,
-        highest: TurnEpoch::new(number(row, 20, "an epoch")?),
-        open: optional_record(row, 21, rows::inbox_item)?,
-        last_output_box: get::<Option<Uuid>>(row, 22)?.map(BoxId::from_uuid),
-        queued: number(row, 23, "a count of turns")?,
+        copy: optional_record(row, 0, rows::head)?,
+        highest: TurnEpoch::new(number(row, 1, "an epoch")?),
+        open: optional_record(row, 2, rows::inbox_item)?,
+        last_output_box: get::<Option<Uuid>>(row, 3)?.map(BoxId::from_uuid),
+        queued: number(row, 4, "a count of turns")?,
     })
 }
 

@@ -19,6 +19,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { number: 2, name: "access", text: include_str!("../migrations/0002_access.sql") },
     Migration { number: 3, name: "events", text: include_str!("../migrations/0003_events.sql") },
     Migration { number: 4, name: "turns", text: include_str!("../migrations/0004_turns.sql") },
+    Migration { number: 5, name: "hot_paths", text: include_str!("../migrations/0005_hot_paths.sql") },
 ];
 
 struct Migration {

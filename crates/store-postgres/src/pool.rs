@@ -35,7 +35,7 @@ impl Pools {
 
     /// Connections for the work of tenants. Their statements look up rows by key, one after the other.
     pub(crate) fn app(&self, role: &str) -> Result<Pool, StoreError> {
-        let one_by_one = "-c enable_hashjoin=off -c enable_mergejoin=off";
+        let one_by_one = "-c enable_hashjoin=off -c enable_mergejoin=off -c enable_memoize=off";
         self.of_role(role, one_by_one, self.settings.app_connections)
     }
 

@@ -12,7 +12,7 @@ use cardwire_store::StoreError;
 use deadpool_postgres::{Client, Pool};
 
 /// The tenant's rule as the server prints it.
-const RULE: &str = "(project_id = current_setting('cardwire.project'::text, true))";
+const RULE: &str = "((project_id COLLATE \"POSIX\") = current_setting('cardwire.project'::text, true))";
 
 /// What the probe raises, with what was possible as its message.
 const CROSSED: &str = "CW002";

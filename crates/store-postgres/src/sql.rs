@@ -18,7 +18,6 @@ reads! {
     TOKEN_BY_ID = "token_by_id";
     TOKENS = "tokens";
     EVENTS = "events";
-    EVENTS_OF_AGENT = "events_of_agent";
     LAST_POSITION = "last_position";
     AUDIT = "audit";
     AUDIT_CHAIN = "audit_chain";
@@ -49,14 +48,36 @@ reads! {
     DUE_ITEMS = "due_items";
 }
 
-/// Rows that a snapshot is made of can be read alone, too.
-pub(crate) const PROJECT: &str = "SELECT cw_read_project($1)";
-pub(crate) const AGENT: &str = "SELECT cw_read_agent($1, $2)";
-pub(crate) const HEAD: &str = "SELECT cw_read_head($1, $2)";
-pub(crate) const TURN: &str = "SELECT cw_read_turn($1, $2)";
-pub(crate) const STEP: &str = "SELECT cw_read_step($1, $2)";
+/// Parts of a snapshot, with the names of their keys in braces: see `load.rs`.
+macro_rules! parts {
+    ($($name:ident = $file:literal;)*) => {
+        pub(crate) mod part {
+            $(pub(crate) const $name: &str = include_str!(concat!("../sql/read/", $file, ".sql"));)*
+        }
+    };
+}
 
-pub(crate) const LOAD: &str = "SELECT cw_load($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)";
+parts! {
+    PROJECT = "project";
+    CARD_FACTS = "card_facts";
+    BOXES = "boxes";
+    MEMBERS = "members";
+    TOKEN = "token";
+    ANSWER = "answer";
+    AGENT = "agent";
+    HEAD = "head";
+    TURN = "turn";
+    TURN_CALLS = "turn_calls";
+    TURN_REPORTS = "turn_reports";
+    NEXT_TURNS = "next_turns";
+    DEPTH = "depth";
+    INBOX_ITEM = "inbox_item";
+    EDGE = "edge";
+    STEP = "step";
+    WRITERS = "writers";
+    PROFILE = "profile";
+}
+
 pub(crate) const COMMIT: &str =
     "SELECT cw_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)";
 pub(crate) const NUMBER_EVENTS: &str = include_str!("../sql/write/number_events.sql");
@@ -78,30 +99,12 @@ macro_rules! functions {
 }
 
 functions! {
-    "read/project",
-    "read/card_facts",
-    "read/boxes",
-    "read/members",
-    "read/token",
-    "read/answer",
-    "read/agent",
-    "read/head",
-    "read/turn",
-    "read/turn_calls",
-    "read/turn_reports",
-    "read/next_turns",
-    "read/depth",
-    "read/inbox_item",
-    "read/edge",
-    "read/step",
-    "read/writers",
-    "read/profile",
     "read/lost_copy",
     "read/lost_epoch",
     "read/lost_turn",
     "read/lost_output_box",
     "read/lost_queued",
-    "read/load",
+    "read/lost",
     "expect/project_at",
     "expect/chain_at",
     "expect/lock_boxes",

@@ -4,7 +4,8 @@ use crate::{
     PostgresConfig,
     commit::Lanes,
     error::{pool_error, store_error},
-    load, migrate,
+    load::Loads,
+    migrate,
     number::to_limit,
     pool::Pools,
     roles::Roles,
@@ -23,6 +24,8 @@ pub struct PostgresStore {
     pub(crate) app: Pool,
     /// Acts as the system: sees the logs, tokens and answers of all.
     pub(crate) system: Pool,
+    /// Reads for decisions.
+    pub(crate) loads: Loads,
     lanes: Lanes,
 }
 
@@ -38,14 +41,14 @@ impl PostgresStore {
         migrated?;
         let (app, system) = (pools.app(&roles.app)?, pools.system(&roles.system)?);
         selftest::run(&app, &system, &roles).await?;
-        Ok(Self { lanes: Lanes::start(app.clone(), lanes), app, system })
+        Ok(Self { loads: Loads::new(app.clone()), lanes: Lanes::start(app.clone(), lanes), app, system })
     }
 }
 
 #[async_trait]
 impl Store for PostgresStore {
     async fn load(&self, realm: &Realm, keys: &Keys) -> Result<Snapshot, StoreError> {
-        load::load(&self.app, realm, keys).await
+        self.loads.load(realm, keys).await
     }
 
     async fn commit(&self, commit: Commit) -> Result<(), CommitError> {

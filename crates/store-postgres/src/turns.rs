@@ -3,9 +3,10 @@
 
 use crate::{
     PostgresStore, claim,
+    load::Key,
     number::{to_bigint, to_limit},
     rows::{self, Read, Record, name, optional_record, record},
-    sql,
+    sql::{self, part},
     tenant::{Param, across, read},
 };
 use async_trait::async_trait;
@@ -65,7 +66,7 @@ impl Turns for PostgresStore {
     }
 
     async fn head(&self, project: &ProjectId, agent: &AgentId) -> Read<Option<Head>> {
-        self.one(project, sql::HEAD, &agent.as_str(), rows::head).await
+        self.loads.one(project, part::HEAD, ("agent", Key::Name(agent.to_string())), rows::head).await
     }
 
     async fn inbox(
@@ -89,7 +90,7 @@ impl Turns for PostgresStore {
     }
 
     async fn turn(&self, project: &ProjectId, turn: TurnId) -> Read<Option<InboxItem>> {
-        self.one(project, sql::TURN, &turn.uuid(), rows::inbox_item).await
+        self.loads.one(project, part::TURN, ("turn", Key::Id(turn.uuid())), rows::inbox_item).await
     }
 
     async fn calls(&self, project: &ProjectId, turn: TurnId) -> Read<Vec<ToolCall>> {
@@ -119,7 +120,7 @@ impl Turns for PostgresStore {
     }
 
     async fn step(&self, project: &ProjectId, step: &StepId) -> Read<Option<Step>> {
-        self.one(project, sql::STEP, &step.as_str(), rows::step).await
+        self.loads.one(project, part::STEP, ("step", Key::Name(step.to_string())), rows::step).await
     }
 
     async fn edges(
@@ -171,7 +172,7 @@ impl Turns for PostgresStore {
     }
 
     async fn agent(&self, project: &ProjectId, agent: &AgentId) -> Read<Option<Agent>> {
-        self.one(project, sql::AGENT, &agent.as_str(), rows::agent).await
+        self.loads.one(project, part::AGENT, ("agent", Key::Name(agent.to_string())), rows::agent).await
     }
 
     async fn profiles(
@@ -184,22 +185,6 @@ impl Turns for PostgresStore {
         let after = after.map_or("", ProfileName::as_str);
         read(&self.app, project, sql::PROFILES, &[&project, &after, &to_limit(limit)], whole(rows::profile))
             .await
-    }
-}
-
-impl PostgresStore {
-    /// The row with a key, if there is one.
-    async fn one<T>(
-        &self,
-        project: &ProjectId,
-        statement: &'static str,
-        key: Param<'_>,
-        decode: impl Fn(&Record<'_>) -> Read<T>,
-    ) -> Read<Option<T>> {
-        let project = project.as_str();
-        let decode = |row: &Row| optional_record(row, 0, &decode);
-        let found = read(&self.app, project, statement, &[&project, key], decode).await?;
-        Ok(found.into_iter().next().flatten())
     }
 }
 

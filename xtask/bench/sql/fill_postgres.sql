@@ -8,8 +8,10 @@ INSERT INTO resource_project_agents (project_id, agent_id, profile_name, profile
 SELECT 'filled', 'agent-' || lpad(i::text, 6, '0'), 'noop', lpad('1', 32, '0')::uuid, 'bench', '{}', '{}', 1, 1, 1
 FROM generate_series(0, {agents} - 1) AS i;
 
-INSERT INTO state_agent_state_head (project_id, agent_id, turn_epoch, status, open_calls, marks, updated_at, queued)
-SELECT 'filled', 'agent-' || lpad(i::text, 6, '0'), 1, 'idle', 0, 0, 1, 0 FROM generate_series(0, {agents} - 1) AS i;
+INSERT INTO state_agent_state_head (project_id, agent_id, turn_epoch, status, open_calls, marks, updated_at, queued,
+       busy)
+SELECT 'filled', 'agent-' || lpad(i::text, 6, '0'), 1, 'idle', 0, 0, 1, 0, false
+FROM generate_series(0, {agents} - 1) AS i;
 
 INSERT INTO state_snapshots (project_id, agent_id, turn_epoch, status, open_calls, marks, updated_at)
 SELECT project_id, agent_id, turn_epoch, status, 0, 0, updated_at FROM state_agent_state_head;

@@ -22,15 +22,14 @@ pub(super) const ONLY_IN_ONE_BACKEND: &[(&str, &str)] = &[
     ("sql/write/commit.sql", "a commit is one server-side function; SQLite's writer applies statements"),
     ("sql/write/rest.sql", "a commit is one server-side function; SQLite's writer applies statements"),
     ("sql/expect/lock_boxes.sql", "rows are locked in one order; SQLite has one writer"),
-    ("sql/expect/lock_heads.sql", "rows are locked in one order; SQLite has one writer"),
     ("sql/write/heads.sql", "a commit is one server-side function; SQLite's writer applies statements"),
-    ("sql/read/load.sql", "a load is one server-side function and one round trip; SQLite reads in process"),
+    ("sql/expect/lock_heads.sql", "rows are locked in one order; SQLite has one writer"),
+    ("sql/read/lost.sql", "a load is one statement and one round trip; SQLite reads in process"),
     ("sql/read/claim_projects.sql", "a claim looks across tenants first; SQLite has no row-level security"),
     (
         "sql/read/claim_projects_among.sql",
         "a claim looks across tenants first; SQLite has no row-level security",
     ),
-    ("sql/read/events_of_agent.sql", "SQLite reads the log in its order and filters"),
     ("sql/write/number_events.sql", "the sequencer; SQLite's one writer numbers events while it commits"),
 ];
 

@@ -36,19 +36,32 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 impl Kernel {
     /// Claims what waits for the worker, and waits for it if need be.
     pub async fn claim(&self, caller: &Caller, request: &ClaimRequest) -> Result<Vec<Lease>, KernelError> {
-        let mut bell = self.bells.listen(&request.worker_target);
+        let bell = self.bells.listen(&request.worker_target, &request.projects);
         let end = tokio::time::sleep(request.wait);
         tokio::pin!(end);
         let mut stop = self.tasks().stop();
+        let mut must_look = request.wait.is_zero();
         loop {
-            bell.mark_unchanged();
-            let leases = self.claim_now(caller, request).await?;
-            if !leases.is_empty() || request.wait.is_zero() {
-                return Ok(leases);
+            // Heard from here on: what rings while we look is not missed.
+            let ring = bell.next();
+            tokio::pin!(ring);
+            ring.as_mut().enable();
+            let rings = bell.rings();
+            if must_look || !bell.is_spent(self.now(), LOOK_EVERY) {
+                let now = self.now();
+                let leases = self.claim_now(caller, request).await?;
+                if leases.len() < request.max_turns {
+                    bell.looked(rings, now);
+                } else {
+                    bell.pass_on();
+                }
+                if !leases.is_empty() || request.wait.is_zero() {
+                    return Ok(leases);
+                }
             }
             tokio::select! {
-                _ = bell.changed() => {}
-                () = tokio::time::sleep(LOOK_EVERY) => {}
+                () = ring => must_look = false,
+                () = tokio::time::sleep(LOOK_EVERY) => must_look = true,
                 () = &mut end => return Ok(vec![]),
                 () = stop.stopped() => return Ok(vec![]),
             }

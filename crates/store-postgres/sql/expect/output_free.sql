@@ -3,24 +3,29 @@
 -- another agent without reading all that wait of this one.
 CREATE OR REPLACE FUNCTION cw_output_free(in_project text, in_outputs cw_output[]) RETURNS boolean
 LANGUAGE plpgsql AS $$
+DECLARE
+    item cw_output;
 BEGIN
-    IF EXISTS (
-        SELECT 1
-        FROM unnest(in_outputs) AS o
-        WHERE NOT EXISTS (SELECT 1 FROM card_boxes b WHERE b.project_id = in_project AND b.box_id = o.box_id)
-            OR EXISTS (
-                SELECT 1
+    FOREACH item IN ARRAY in_outputs LOOP
+        PERFORM 1
+        FROM card_boxes b
+        WHERE b.project_id = in_project AND b.box_id = item.box_id
+            AND (
+                SELECT i.agent_id
                 FROM state_agent_inbox i
-                WHERE i.project_id = in_project AND i.output_box_id = o.box_id AND i.agent_id < o.agent_id
-                    AND i.kind = 'turn' AND i.status IN ('queued', 'pending', 'processing', 'deferred'))
-            OR EXISTS (
-                SELECT 1
+                WHERE i.project_id = in_project AND i.output_box_id = item.box_id AND i.agent_id < item.agent_id
+                    AND i.kind = 'turn' AND i.status IN ('queued', 'pending', 'processing', 'deferred')
+                LIMIT 1) IS NULL
+            AND (
+                SELECT i.agent_id
                 FROM state_agent_inbox i
-                WHERE i.project_id = in_project AND i.output_box_id = o.box_id AND i.agent_id > o.agent_id
-                    AND i.kind = 'turn' AND i.status IN ('queued', 'pending', 'processing', 'deferred')))
-    THEN
-        RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'box';
-    END IF;
+                WHERE i.project_id = in_project AND i.output_box_id = item.box_id AND i.agent_id > item.agent_id
+                    AND i.kind = 'turn' AND i.status IN ('queued', 'pending', 'processing', 'deferred')
+                LIMIT 1) IS NULL;
+        IF NOT FOUND THEN
+            RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'box';
+        END IF;
+    END LOOP;
     RETURN true;
 END
 $$;

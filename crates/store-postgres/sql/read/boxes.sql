@@ -1,8 +1,6 @@
 -- Box heads.
-CREATE OR REPLACE FUNCTION cw_read_boxes(in_project text, in_boxes uuid[]) RETURNS card_boxes[]
-LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    RETURN ARRAY(
-        SELECT b FROM card_boxes b WHERE b.project_id = in_project AND b.box_id = ANY (in_boxes));
-END
-$$;
+SELECT found.head
+FROM unnest({boxes}) AS wanted (box_id)
+CROSS JOIN LATERAL (
+    SELECT b AS head FROM card_boxes b WHERE b.project_id = {tenant} AND b.box_id = wanted.box_id OFFSET 0
+) AS found

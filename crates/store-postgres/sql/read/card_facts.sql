@@ -1,10 +1,6 @@
 -- What a decision needs to know of cards.
-CREATE OR REPLACE FUNCTION cw_read_card_facts(in_project text, in_cards uuid[]) RETURNS cw_card_fact[]
-LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    RETURN ARRAY(
-        SELECT (c.card_id, c.fact_hash, c.kind, c.tool_call_id, c.author_id, c.deleted_at, c.expires_at)::cw_card_fact
-        FROM cards c
-        WHERE c.project_id = in_project AND c.card_id = ANY (in_cards));
-END
-$$;
+SELECT (c.card_id, c.fact_hash, c.kind, c.tool_call_id, c.author_id, c.deleted_at, c.expires_at)::cw_card_fact
+FROM unnest({cards}) AS wanted (card_id)
+CROSS JOIN LATERAL (
+    SELECT * FROM cards c WHERE c.project_id = {tenant} AND c.card_id = wanted.card_id OFFSET 0
+) AS c

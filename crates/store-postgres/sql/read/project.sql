@@ -1,8 +1,2 @@
--- A project, deleted or not.
-CREATE OR REPLACE FUNCTION cw_read_project(in_project text) RETURNS resource_projects
-LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    RETURN (
-        SELECT p FROM resource_projects p WHERE p.project_id = in_project);
-END
-$$;
+-- The project itself.
+SELECT p FROM resource_projects p WHERE p.project_id = {tenant}

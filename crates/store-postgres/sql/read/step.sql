@@ -1,8 +1,2 @@
 -- A step.
-CREATE OR REPLACE FUNCTION cw_read_step(in_project text, in_step text) RETURNS state_agent_steps
-LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    RETURN (
-        SELECT s FROM state_agent_steps s WHERE s.project_id = in_project AND s.step_id = in_step);
-END
-$$;
+SELECT s FROM state_agent_steps s WHERE s.project_id = {tenant} AND s.step_id = {step}

@@ -1,11 +1,10 @@
 -- Agents whose open turns write these boxes.
-CREATE OR REPLACE FUNCTION cw_read_writers(in_project text, in_boxes uuid[]) RETURNS cw_output[]
-LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    RETURN ARRAY(
-        SELECT DISTINCT (i.output_box_id, i.agent_id)::cw_output
-        FROM state_agent_inbox i
-        WHERE i.project_id = in_project AND i.output_box_id = ANY (in_boxes) AND i.kind = 'turn'
-            AND i.status IN ('queued', 'pending', 'processing', 'deferred'));
-END
-$$;
+SELECT DISTINCT found.writer
+FROM unnest({boxes}) AS wanted (box_id)
+CROSS JOIN LATERAL (
+    SELECT (i.output_box_id, i.agent_id)::cw_output AS writer
+    FROM state_agent_inbox i
+    WHERE i.project_id COLLATE "POSIX" = {tenant} AND i.output_box_id = wanted.box_id AND i.kind = 'turn'
+        AND i.status IN ('queued', 'pending', 'processing', 'deferred')
+    OFFSET 0
+) AS found

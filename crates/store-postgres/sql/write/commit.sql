@@ -5,15 +5,16 @@
 -- Locks are taken in one order: the project, the chain, boxes, heads, and then the rest, kind by kind.
 -- Raises CW001 with the name of the conflict; whatever it raises, nothing was written.
 CREATE OR REPLACE FUNCTION cw_commit(
-    in_project text, in_boxes uuid[], in_outputs cw_output[], in_cards cards[], in_appends cw_append[],
-    in_new_heads cw_head[], in_moves cw_head[], in_nudges cw_head[], in_agents text[],
-    in_inbox state_agent_inbox[], in_inbox_updates cw_inbox_update[], in_inbox_ids uuid[],
+    in_project text, in_boxes uuid[], in_outputs cw_output[], in_new_boxes card_boxes[], in_cards cards[],
+    in_appends cw_append[], in_agents text[], in_moves cw_head[], in_heads cw_head[],
+    in_inbox state_agent_inbox[], in_inbox_updates cw_inbox_update[], in_more_inbox_updates cw_inbox_update[],
     in_edges state_execution_edges[], in_steps state_agent_steps[], in_step_updates state_agent_steps[],
     in_events events[], in_rest jsonb) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
     tenant text;
     done boolean;
+    item cw_inbox_update;
     stage jsonb;
 BEGIN
     tenant := set_config('cardwire.project', in_project, true);
@@ -35,14 +36,25 @@ BEGIN
     IF in_cards IS NOT NULL THEN
         done := cw_put_card(in_cards);
     END IF;
-    IF in_agents IS NOT NULL OR in_new_heads IS NOT NULL THEN
-        done := cw_heads(in_project, in_new_heads, in_moves, in_nudges, in_agents);
+    IF in_agents IS NOT NULL THEN
+        done := cw_lock_heads(in_project, in_agents);
+    END IF;
+    IF in_moves IS NOT NULL THEN
+        done := cw_move_head(in_moves);
+    END IF;
+    IF in_heads IS NOT NULL THEN
+        done := cw_heads(in_project, in_heads);
     END IF;
     IF in_inbox IS NOT NULL THEN
         done := cw_enqueue(in_inbox);
     END IF;
     IF in_inbox_updates IS NOT NULL THEN
-        done := cw_update_inbox(in_project, in_inbox_updates, in_inbox_ids);
+        done := cw_update_inbox(in_inbox_updates);
+    END IF;
+    IF in_more_inbox_updates IS NOT NULL THEN
+        FOREACH item IN ARRAY in_more_inbox_updates LOOP
+            done := cw_update_inbox(ARRAY[item]);
+        END LOOP;
     END IF;
     IF in_edges IS NOT NULL THEN
         done := cw_add_edge(in_edges);
@@ -52,6 +64,9 @@ BEGIN
     END IF;
     IF in_step_updates IS NOT NULL THEN
         done := cw_update_step(in_project, in_step_updates);
+    END IF;
+    IF in_new_boxes IS NOT NULL THEN
+        done := cw_create_empty_box(in_new_boxes);
     END IF;
     IF in_rest IS NOT NULL THEN
         done := cw_rest(in_project, in_rest);

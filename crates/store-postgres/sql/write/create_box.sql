@@ -11,3 +11,12 @@ BEGIN
     RETURN cw_box_entry(in_project, in_rows);
 END
 $$;
+
+-- New boxes without entries, sorted by id by the caller. The rows are rows of the table itself.
+CREATE OR REPLACE FUNCTION cw_create_empty_box(in_boxes card_boxes[]) RETURNS boolean
+LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO card_boxes SELECT * FROM unnest(in_boxes);
+    RETURN true;
+END
+$$;

@@ -2,16 +2,16 @@
 CREATE OR REPLACE FUNCTION cw_delete_card(in_project text, in_rows jsonb) RETURNS boolean
 LANGUAGE plpgsql AS $$
 DECLARE
-    found_rows bigint;
+    item record;
 BEGIN
-    UPDATE cards c
-    SET deleted_at = r.at
-    FROM jsonb_to_recordset(in_rows) AS r (card_id uuid, at bigint)
-    WHERE c.project_id = in_project AND c.card_id = r.card_id AND c.deleted_at IS NULL;
-    GET DIAGNOSTICS found_rows = ROW_COUNT;
-    IF found_rows <> jsonb_array_length(in_rows) THEN
-        RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'card';
-    END IF;
+    FOR item IN SELECT r.card_id, r.at FROM jsonb_to_recordset(in_rows) AS r (card_id uuid, at bigint) LOOP
+        UPDATE cards
+        SET deleted_at = item.at
+        WHERE project_id = in_project AND card_id = item.card_id AND deleted_at IS NULL;
+        IF NOT FOUND THEN
+            RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'card';
+        END IF;
+    END LOOP;
     RETURN true;
 END
 $$;

@@ -1,17 +1,12 @@
--- Heads in new states, if their guards hold, and the copies of them. `queued` is what is added to the waiting turns;
--- a count below 0 is a guard that does not hold.
--- The list of agents says nothing that the join does not: it keeps a plan that was made while the table was empty from
--- reading all heads of the project.
-CREATE OR REPLACE FUNCTION cw_move_head(in_project text, in_heads cw_head[], in_agents text[], in_nth integer)
-RETURNS boolean
+-- Heads in new states, if their guards hold, and the copies of them: each head once, sorted by agent by the caller.
+-- `queued` is what is added to the waiting turns; a count below 0 is a guard that does not hold.
+-- The project comes with each row, and nothing else names it, so that no plan can start from all heads of a project;
+-- and a plan that expects few rows here (every equality makes it expect fewer) starts from them.
+CREATE OR REPLACE FUNCTION cw_move_head(in_heads cw_head[]) RETURNS boolean
 LANGUAGE plpgsql AS $$
 DECLARE
-    wanted integer := cardinality(in_heads);
     moved integer;
 BEGIN
-    IF in_nth > 0 OR in_heads[wanted].nth > 0 THEN
-        wanted := (SELECT count(*) FROM unnest(in_heads) WHERE nth = in_nth);
-    END IF;
     UPDATE state_agent_state_head h
     SET active_agent_turn_id = u.active_agent_turn_id, inbox_id = u.inbox_id, profile_box_id = u.profile_box_id,
         context_box_id = u.context_box_id, output_box_id = u.output_box_id,
@@ -24,14 +19,14 @@ BEGIN
         updated_at = u.updated_at, queued = h.queued + u.queued,
         busy = u.status <> 'idle' OR h.queued + u.queued > 0
     FROM unnest(in_heads) AS u
-    WHERE h.project_id = in_project AND h.agent_id = ANY (in_agents) AND h.agent_id = u.agent_id AND u.nth = in_nth
+    WHERE u.op = 'move' AND h.project_id = u.project_id AND h.agent_id = u.agent_id
         AND h.turn_epoch = u.guard_epoch AND h.status = u.guard_status
         AND (u.guard_marks IS NULL OR h.marks = u.guard_marks)
         AND h.queued BETWEEN u.queued_min AND u.queued_max AND h.queued + u.queued >= 0;
     GET DIAGNOSTICS moved = ROW_COUNT;
-    IF moved <> wanted THEN
+    IF moved <> cardinality(in_heads) THEN
         RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'head';
     END IF;
-    RETURN moved = 0 OR cw_put_snapshot(in_project, in_heads, in_agents, in_nth, moved);
+    RETURN cw_put_snapshot(in_heads);
 END
 $$;

@@ -6,19 +6,22 @@ use super::{
     payload::Payload,
     rest::Rest,
     row::{
-        Append, CardRow, EdgeRow, EventRow, HeadRow, HeadWrite, InboxRow, InboxUpdateRow, JsonText, Output,
-        StepRow,
+        Append, BoxRow, CardRow, EdgeRow, EventRow, HeadRow, HeadWrite, InboxRow, InboxUpdateRow, JsonText,
+        Output, StepRow,
     },
 };
 use crate::{
     error::{commit_error, is_transient},
     sql,
 };
-use cardwire_model::{Commit, Conflict, Edge, Step};
+use cardwire_model::{AgentId, Commit, Conflict, Edge, Step};
 use cardwire_store::CommitError;
 use deadpool_postgres::Client;
 use futures_util::future::join;
-use std::cmp::Ordering;
+use std::{
+    cmp::Ordering,
+    collections::{BTreeSet, HashMap, HashSet},
+};
 use tokio_postgres::{Error, Statement};
 use uuid::Uuid;
 
@@ -30,12 +33,18 @@ struct Batch<'a> {
     project: &'a str,
     boxes: Option<Vec<Uuid>>,
     outputs: Option<Vec<&'a Output>>,
+    new_boxes: Option<Vec<BoxRow<'a>>>,
     cards: Option<Vec<CardRow<'a>>>,
     appends: Option<Vec<Append>>,
-    heads: Heads<'a>,
+    /// Whose heads are written, when that takes more than one statement.
+    agents: Option<Vec<&'a str>>,
+    /// Moves of heads that nothing else writes, and all other writes to heads.
+    moves: Option<Vec<HeadRow<'a>>>,
+    heads: Option<Vec<HeadRow<'a>>>,
     inbox: Option<Vec<InboxRow<'a>>>,
+    /// The first update of each row, and all further ones.
     inbox_updates: Option<Vec<InboxUpdateRow<'a>>>,
-    inbox_ids: Option<Vec<Uuid>>,
+    more_inbox_updates: Option<Vec<InboxUpdateRow<'a>>>,
     edges: Option<Vec<EdgeRow<'a>>>,
     steps: Option<Vec<StepRow<'a>>>,
     step_updates: Option<Vec<StepRow<'a>>>,
@@ -65,10 +74,14 @@ impl<'a> Batch<'a> {
         let project = payloads.first().map_or("", |payload| payload.realm.key());
         let cards = all(payloads, |payload| &payload.cards, |card| CardRow { project, card });
         let appends = appends(payloads);
-        let inbox_updates =
-            all(payloads, |payload| &payload.turns.inbox_updates, |update| update).map(|updates| {
-                numbered(updates, |update| update.item.id, |nth, update| InboxUpdateRow { nth, update })
-            });
+        let boxes_made = all(payloads, |payload| &payload.new_boxes, |head| BoxRow { project, head });
+        let heads = all(payloads, |payload| &payload.turns.heads, |write| HeadRow { project, write });
+        let heads = sorted(heads, |a, b| a.write.agent_id().cmp(b.write.agent_id())).unwrap_or_default();
+        let (moves, heads) = split_heads(heads);
+        let updates = |payload: &'a Payload| &payload.turns.inbox_updates;
+        let updates = all(payloads, updates, |update| InboxUpdateRow { project, update });
+        let updates = sorted(updates, |a, b| a.update.item.id.cmp(&b.update.item.id)).unwrap_or_default();
+        let (inbox_updates, more_inbox_updates) = split_updates(updates);
         let edges = all(payloads, |payload| &payload.turns.edges, |edge| EdgeRow { project, edge });
         let step = |step: &'a Step| StepRow { project, step };
         let steps = all(payloads, |payload| &payload.turns.steps, step);
@@ -78,13 +91,16 @@ impl<'a> Batch<'a> {
             project,
             boxes: boxes(payloads),
             outputs: all(payloads, |payload| &payload.turns.outputs, |output| output),
+            new_boxes: sorted(boxes_made, |a, b| a.head.box_id.cmp(&b.head.box_id)),
             cards: sorted(cards, |a, b| a.card.id.cmp(&b.card.id)),
             appends: some(appends),
-            heads: Heads::new(payloads),
+            agents: agents(&moves, &heads),
+            moves: some(moves),
+            heads: some(heads),
             // Not sorted: they get their places in this order.
             inbox: all(payloads, |payload| &payload.turns.enqueued, |item| InboxRow { project, item }),
-            inbox_ids: inbox_updates.as_ref().map(|updates| inbox_ids(updates)),
-            inbox_updates,
+            inbox_updates: some(inbox_updates),
+            more_inbox_updates: some(more_inbox_updates),
             edges: sorted(edges, |a, b| correlation(a.edge).cmp(&correlation(b.edge))),
             steps: sorted(steps, by_step),
             step_updates: sorted(step_updates, by_step),
@@ -107,15 +123,15 @@ impl<'a> Batch<'a> {
                     &self.project,
                     &self.boxes,
                     &self.outputs,
+                    &self.new_boxes,
                     &self.cards,
                     &self.appends,
-                    &self.heads.creates,
-                    &self.heads.moves,
-                    &self.heads.nudges,
-                    &self.heads.agents,
+                    &self.agents,
+                    &self.moves,
+                    &self.heads,
                     &self.inbox,
                     &self.inbox_updates,
-                    &self.inbox_ids,
+                    &self.more_inbox_updates,
                     &self.edges,
                     &self.steps,
                     &self.step_updates,
@@ -128,58 +144,32 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// The writes to heads by kind.
-struct Heads<'a> {
-    creates: Option<Vec<HeadRow<'a>>>,
-    moves: Option<Vec<HeadRow<'a>>>,
-    nudges: Option<Vec<HeadRow<'a>>>,
-    /// Whose heads are moved or nudged.
-    agents: Option<Vec<&'a str>>,
-}
-
-impl<'a> Heads<'a> {
-    fn new(payloads: &'a [&'a Payload]) -> Self {
-        let (mut creates, changes): (Vec<&HeadWrite>, Vec<&HeadWrite>) = payloads
-            .iter()
-            .flat_map(|payload| &payload.turns.heads)
-            .partition(|write| matches!(write, HeadWrite::Create(_)));
-        creates.sort_by(|a, b| a.agent_id().cmp(b.agent_id()));
-        let creates = creates.into_iter().map(|write| HeadRow { nth: 0, write }).collect();
-        let changes = numbered(changes, HeadWrite::agent_id, |nth, write| HeadRow { nth, write });
-        let mut agents: Vec<_> = changes.iter().map(|row| row.write.agent_id().as_str()).collect();
-        agents.sort_unstable();
-        agents.dedup();
-        let (moves, nudges) =
-            changes.into_iter().partition(|row| matches!(row.write, HeadWrite::Move { .. }));
-        Self { creates: some(creates), moves: some(moves), nudges: some(nudges), agents: some(agents) }
-    }
-}
-
 fn some<T>(rows: Vec<T>) -> Option<Vec<T>> {
     Some(rows).filter(|rows| !rows.is_empty())
 }
 
-/// Changes of rows, each with the number of changes of the same row before it; sorted by that number, then by row.
-fn numbered<'a, T, K: Ord, R>(
-    mut changes: Vec<&'a T>,
-    key: impl Fn(&'a T) -> K,
-    row: impl Fn(i32, &'a T) -> R,
-) -> Vec<R> {
-    // Stable: changes of one row stay in their order.
-    changes.sort_by_key(|change| key(change));
-    let mut nth = 0;
-    let mut numbered: Vec<(i32, &'a T)> = Vec::with_capacity(changes.len());
-    for change in changes {
-        let same = numbered.last().is_some_and(|(_, last)| key(last) == key(change));
-        nth = if same { nth + 1 } else { 0 };
-        numbered.push((nth, change));
-    }
-    numbered.sort_by_key(|(nth, _)| *nth);
-    numbered.into_iter().map(|(nth, change)| row(nth, change)).collect()
+/// Moves of heads that nothing else in the batch writes, and all other writes. Both stay sorted.
+fn split_heads(heads: Vec<HeadRow<'_>>) -> (Vec<HeadRow<'_>>, Vec<HeadRow<'_>>) {
+    let mut writes: HashMap<AgentId, usize> = HashMap::new();
+    heads.iter().for_each(|row| *writes.entry(row.write.agent_id().clone()).or_default() += 1);
+    heads.into_iter().partition(|row| {
+        matches!(row.write, HeadWrite::Move { .. }) && writes.get(row.write.agent_id()) == Some(&1)
+    })
 }
 
-fn inbox_ids(updates: &[InboxUpdateRow<'_>]) -> Vec<Uuid> {
-    updates.iter().filter(|row| row.nth == 0).map(|row| row.update.item.id.uuid()).collect()
+/// The first update of each row, and those that follow on it. Both stay sorted.
+fn split_updates(updates: Vec<InboxUpdateRow<'_>>) -> (Vec<InboxUpdateRow<'_>>, Vec<InboxUpdateRow<'_>>) {
+    let mut seen = HashSet::new();
+    updates.into_iter().partition(|row| seen.insert(row.update.item.id))
+}
+
+/// Heads that are written by more than one statement are locked before, in one order.
+fn agents<'a>(moves: &[HeadRow<'a>], heads: &[HeadRow<'a>]) -> Option<Vec<&'a str>> {
+    if moves.is_empty() || heads.is_empty() {
+        return None;
+    }
+    let agents = moves.iter().chain(heads).map(|row| row.write.agent_id().as_str());
+    Some(agents.collect::<BTreeSet<_>>().into_iter().collect())
 }
 
 /// What an edge is unique by.

@@ -7,7 +7,9 @@ use super::{
     row::{Append, HeadWrite, InboxUpdate, Output},
     stages::Stages,
 };
-use cardwire_model::{AgentId, Card, Commit, Conflict, Edge, Hash256, InboxItem, NewEvent, Realm, Step};
+use cardwire_model::{
+    AgentId, BoxHead, Card, Commit, Conflict, Edge, Hash256, InboxItem, NewEvent, Realm, Step,
+};
 use uuid::Uuid;
 
 /// One commit, ready to be sent.
@@ -15,6 +17,8 @@ use uuid::Uuid;
 pub(super) struct Payload {
     pub(super) realm: Realm,
     pub(super) cards: Vec<Card>,
+    /// Boxes without entries.
+    pub(super) new_boxes: Vec<BoxHead>,
     pub(super) appends: Vec<Append>,
     pub(super) turns: TurnWrites,
     pub(super) events: Vec<NewEvent>,
@@ -75,6 +79,7 @@ impl Payload {
         expect.into_iter().for_each(|expect| stages.expect(expect));
         let Stages {
             cards,
+            new_boxes,
             turns,
             contradiction,
             mut boxes,
@@ -98,6 +103,7 @@ impl Payload {
         Self {
             realm,
             cards,
+            new_boxes,
             appends: first.appends,
             turns,
             events,
@@ -114,6 +120,7 @@ impl Payload {
     /// Whether there is nothing to check and nothing to write.
     pub(super) fn is_empty(&self) -> bool {
         self.cards.is_empty()
+            && self.new_boxes.is_empty()
             && self.appends.is_empty()
             && self.turns.is_empty()
             && self.events.is_empty()
@@ -127,7 +134,7 @@ impl Payload {
         let appends: usize = self.appends.iter().map(|append| append.cards.len() * 20).sum();
         let events: usize = self.events.iter().map(|event| event.data.as_bytes().len()).sum();
         let rest = self.rest.size() + self.then.iter().map(Rest::size).sum::<usize>();
-        cards + appends + self.turns.size() + events + rest
+        cards + appends + 100 * self.new_boxes.len() + self.turns.size() + events + rest
     }
 }
 

@@ -15,8 +15,9 @@ use uuid::Uuid;
 const BATCH_COMMITS: usize = 32;
 /// A transaction takes no further commit once it has so many bytes.
 const BATCH_BYTES: usize = 512 * 1024;
-/// Transactions of one realm under way at once. More would make each smaller without making any faster.
-const REALM_BATCHES: usize = 2;
+/// Transactions of one realm under way at once. More would make each smaller, which costs more than it gains: at 64
+/// agents, two did three quarters of the turns that one does.
+const REALM_BATCHES: usize = 1;
 /// How far one search looks. A longer queue is searched again soon.
 const SEARCH: usize = 1_024;
 
@@ -299,16 +300,14 @@ mod tests {
         }
         assert_eq!(batches.iter().filter(|batch| !batch.is_empty()).count(), REALM_BATCHES);
         release(&mut queue, &batches[0]);
-        assert_eq!(queue.take().len(), 3);
+        assert_eq!(queue.take().len(), 5 - REALM_BATCHES);
     }
 
     #[test]
     fn a_commit_goes_at_once_only_past_an_empty_queue() {
         let mut queue: Queue<Job> = Queue::default();
         assert!(queue.start(&job("p", &[1]).0));
-        assert!(!queue.start(&job("p", &[1]).0), "the box is being written");
-        assert!(queue.start(&job("p", &[2]).0));
-        assert!(!queue.start(&job("p", &[3]).0), "enough under way");
+        assert!(!queue.start(&job("p", &[2]).0), "enough under way");
         assert!(queue.start(&job("q", &[1]).0));
         queue.push(job("r", &[1]));
         assert!(!queue.start(&job("r", &[2]).0), "somebody waits");

@@ -10,7 +10,7 @@ pub(super) use graph::{EdgeRow, StepRow};
 pub(super) use turn::{HeadRow, HeadWrite, InboxRow, InboxUpdate, InboxUpdateRow, Output};
 
 use bytes::{BufMut, BytesMut};
-use cardwire_model::{Card, NewEvent, Timestamp};
+use cardwire_model::{BoxHead, Card, NewEvent, Timestamp};
 use std::error::Error;
 use tokio_postgres::types::{IsNull, Kind, ToSql, Type, to_sql_checked};
 use uuid::Uuid;
@@ -56,6 +56,13 @@ pub(super) struct CardRow<'a> {
     pub(super) card: &'a Card,
 }
 
+/// A row of `card_boxes`.
+#[derive(Debug)]
+pub(super) struct BoxRow<'a> {
+    pub(super) project: &'a str,
+    pub(super) head: &'a BoxHead,
+}
+
 /// A row of `events` that has no `seq` and no `position` yet.
 #[derive(Debug)]
 pub(super) struct EventRow<'a> {
@@ -77,7 +84,7 @@ pub(super) struct Append {
 #[derive(Debug)]
 pub(super) struct JsonText(pub(super) String);
 
-composite_to_sql!(CardRow<'_>, EventRow<'_>, Append);
+composite_to_sql!(CardRow<'_>, BoxRow<'_>, EventRow<'_>, Append);
 
 impl Composite for CardRow<'_> {
     const TYPE: &'static str = "cards";
@@ -102,6 +109,23 @@ impl Composite for CardRow<'_> {
         row.put(&Type::INT8, &card.expires_at.map(Timestamp::micros))?;
         row.put(&Type::INT8, &card.deleted_at.map(Timestamp::micros))?;
         row.put(&Type::INT8, &card.created_at.micros())
+    }
+}
+
+impl Composite for BoxRow<'_> {
+    const TYPE: &'static str = "card_boxes";
+
+    fn put(&self, row: &mut Fields<'_>) -> Encoded<()> {
+        let head = self.head;
+        row.put(&Type::TEXT, &self.project)?;
+        row.put(&Type::UUID, &head.box_id.uuid())?;
+        row.put(&Type::INT8, &i64::from(head.generation.get()))?;
+        row.put(&Type::INT8, &i64::from(head.len))?;
+        row.put(&Type::INT8, &i64::from(head.entries))?;
+        row.put(&Type::INT4, &i32::from(head.depth))?;
+        row.put(&Type::BOOL, &head.sealed)?;
+        row.put(&Type::BYTEA, &head.handover_hash.as_ref().map(|hash| hash.as_bytes().as_slice()))?;
+        row.put(&Type::INT8, &head.created_at.micros())
     }
 }
 

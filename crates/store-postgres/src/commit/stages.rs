@@ -2,9 +2,9 @@
 //!
 //! The server applies kinds in a fixed order, while a commit's writes count in the order they stand in. The two
 //! differ only when one row is written by several kinds; then what comes later becomes a *stage* of its own, applied
-//! after the one before. Most rows need no stages: a card, a head, an inbox row, a step or a tool call is made first
-//! and changed afterwards, in that order on the server too, and the other way round cannot be; changes of one such row
-//! are applied one by one in their order.
+//! after the one before. Most rows need no stages: a card, an inbox row, a step or a tool call is made first and
+//! changed afterwards, in that order on the server too, and the other way round cannot be; writes to one head, and
+//! changes of one such row, are applied one by one in their order.
 //! Invariant: applying the stages in turn is the same as applying the writes in turn.
 
 use super::{
@@ -12,7 +12,7 @@ use super::{
     rest::{self, Rest},
     row::{Append, HeadWrite, InboxUpdate, Output},
 };
-use cardwire_model::{AgentId, Card, CardId, Conflict, Expect, InboxId, StepId, TurnId, Write};
+use cardwire_model::{BoxHead, Card, CardId, Conflict, Expect, InboxId, StepId, TurnId, Write};
 use serde_json::json;
 use std::collections::{HashMap, HashSet};
 use uuid::Uuid;
@@ -84,7 +84,6 @@ impl Kind {
 #[derive(PartialEq, Eq, Hash)]
 enum Changed {
     Card(CardId),
-    Head(AgentId),
     Inbox(InboxId),
     Step(StepId),
     Call(TurnId, String),
@@ -93,6 +92,8 @@ enum Changed {
 #[derive(Default)]
 pub(super) struct Stages {
     pub(super) cards: Vec<Card>,
+    /// Boxes without entries.
+    pub(super) new_boxes: Vec<BoxHead>,
     pub(super) turns: TurnWrites,
     changed: HashSet<Changed>,
     pub(super) contradiction: Option<Conflict>,
@@ -144,8 +145,12 @@ impl Stages {
                 self.box_stage(box_id, Kind::Append { generation }).append(box_id, generation, cards);
             }
             Write::CreateBox(new) => {
-                let stage = self.box_stage(new.head.box_id.uuid(), Kind::Create);
-                stage.rest.push("create_box", &rest::new_box(&new));
+                self.box_stage(new.head.box_id.uuid(), Kind::Create);
+                if new.entries.is_empty() && self.later.is_empty() {
+                    self.new_boxes.push(new.head);
+                } else {
+                    self.last().rest.push("create_box", &rest::new_box(&new));
+                }
             }
             Write::RewriteBox(new) => {
                 self.locks_boxes = true;
@@ -179,18 +184,11 @@ impl Stages {
                 let row = json!({ "seq": seq, "position": head.position, "hash": head.hash.to_string() });
                 self.last().rest.push("seal_audit", &row);
             }
-            Write::CreateHead(head) => {
-                self.make(&Changed::Head(head.agent_id.clone()), Conflict::Head);
-                self.turns.heads.push(HeadWrite::Create(head));
-            }
+            Write::CreateHead(head) => self.turns.heads.push(HeadWrite::Create(head)),
             Write::MoveHead { guard, to, queued } => {
-                self.changed.insert(Changed::Head(guard.agent_id.clone()));
                 self.turns.heads.push(HeadWrite::Move { guard, to, queued });
             }
-            Write::NudgeHead { guard, nudge } => {
-                self.changed.insert(Changed::Head(guard.agent_id.clone()));
-                self.turns.heads.push(HeadWrite::Nudge { guard, nudge });
-            }
+            Write::NudgeHead { guard, nudge } => self.turns.heads.push(HeadWrite::Nudge { guard, nudge }),
             Write::Enqueue(item) => {
                 self.make(&Changed::Inbox(item.id), Conflict::Inbox);
                 self.turns.enqueued.push(*item);

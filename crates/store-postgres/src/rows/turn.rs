@@ -55,7 +55,8 @@ fn live(row: &Record<'_>, state: LiveState) -> Read<Live> {
     })
 }
 
-/// A row of `state_agent_inbox`.
+/// A row of `state_agent_inbox`. What only a damaged row lacks is lacking when it cannot be read (WD-10): one such row
+/// must not keep anybody from the others.
 pub(crate) fn inbox_item(row: &Record<'_>) -> Read<InboxItem> {
     Ok(InboxItem {
         id: InboxId::from_uuid(get(row, 1)?),
@@ -67,8 +68,8 @@ pub(crate) fn inbox_item(row: &Record<'_>) -> Read<InboxItem> {
         epoch: optional(row, 18, "an epoch")?.map(TurnEpoch::new),
         correlation_id: get(row, 7)?,
         worker_target: name(row, 8, "a worker target")?,
-        channel: optional_name(row, 9, "a channel")?,
-        depth: optional(row, 10, "a depth")?,
+        channel: get::<Option<&str>>(row, 9)?.and_then(|name| name.parse().ok()),
+        depth: get::<Option<i64>>(row, 10)?.and_then(|depth| depth.try_into().ok()),
         trace_id: get(row, 11)?,
         parent_turn: get::<Option<Uuid>>(row, 12)?.map(TurnId::from_uuid),
         parent_call: get(row, 13)?,

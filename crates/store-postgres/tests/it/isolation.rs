@@ -1,14 +1,17 @@
 //! SEC-04 at the server: what the app's role can and cannot do, whatever this program would ask of it.
 
 use crate::scratch::{Connection, Scratch, create_project};
-use cardwire_model::{Commit, Write};
+use cardwire_model::{Commit, EdgePhase, Primitive, Write};
 use cardwire_store::{Catalog, Store};
 use cardwire_testkit::{
     BoxBuilder, SeededIds, TokenBuilder,
-    fixtures::{answer, at, audit, event, text_card},
+    fixtures::{
+        agent_id, agent_row, answer, at, audit, edge, event, identity_edge, idle_head, profile, step,
+        text_card, tool_call, turn_item,
+    },
 };
 
-const TABLES: [&str; 9] = [
+const TABLES: [&str; 18] = [
     "resource_projects",
     "cards",
     "card_boxes",
@@ -18,6 +21,15 @@ const TABLES: [&str; 9] = [
     "audit",
     "events",
     "event_heads",
+    "state_agent_state_head",
+    "state_snapshots",
+    "state_agent_inbox",
+    "state_execution_edges",
+    "state_agent_steps",
+    "state_tool_calls",
+    "resource_profiles",
+    "resource_project_agents",
+    "state_identity_edges",
 ];
 
 /// A database in which project `p1` has a row in every table.
@@ -34,6 +46,17 @@ async fn filled() -> Scratch {
         Write::CreateToken(TokenBuilder::new(ids.token(), project).build()),
         Write::RememberAnswer(answer("tok_a", "k", "body", at(1))),
     ];
+    let item = turn_item(&mut ids, "a", card_box);
+    commit.writes.extend([
+        Write::CreateHead(Box::new(idle_head(agent_id("a")))),
+        Write::Enqueue(Box::new(item.clone())),
+        Write::AddEdge(Box::new(edge(&mut ids, Primitive::Enqueue, EdgePhase::Request, "c"))),
+        Write::CreateStep(Box::new(step("step_1", &item))),
+        Write::OpenCall(Box::new(tool_call(&item, "call_1"))),
+        Write::PutProfile { was: None, profile: Box::new(profile(&mut ids, "p")) },
+        Write::PutAgent { was: None, agent: Box::new(agent_row(&mut ids, "a")) },
+        Write::AddIdentityEdge(Box::new(identity_edge(&mut ids, "a"))),
+    ]);
     commit.events.push(event(ids.event(), "p1", None));
     commit.audit.push(audit("p1"));
     store.commit(commit).await.expect("rows in every table");
@@ -97,6 +120,13 @@ async fn the_app_can_change_only_what_may_move() {
         "UPDATE audit SET subject = 'forged'",
         "UPDATE tokens SET secret_hash = ''",
         "UPDATE answers SET body = ''",
+        "UPDATE state_agent_inbox SET payload = ''",
+        "UPDATE state_agent_inbox SET agent_turn_id = gen_random_uuid()",
+        "UPDATE state_agent_state_head SET agent_id = 'b'",
+        "UPDATE state_execution_edges SET correlation_id = ''",
+        "UPDATE state_agent_steps SET agent_turn_id = gen_random_uuid()",
+        "UPDATE state_tool_calls SET created_at = 9",
+        "UPDATE state_identity_edges SET metadata = ''",
         "INSERT INTO event_heads VALUES ('p1', 9)",
         "SELECT * FROM schema_migrations",
         "ALTER TABLE cards DISABLE ROW LEVEL SECURITY",
@@ -118,7 +148,18 @@ async fn the_app_can_change_only_what_may_move() {
 async fn the_system_reads_no_facts_and_writes_only_places_and_forgetting() {
     let scratch = filled().await;
     let system = scratch.connect(Some("cardwire_system")).await;
-    for table in ["cards", "card_boxes", "box_entries"] {
+    for table in [
+        "cards",
+        "card_boxes",
+        "box_entries",
+        "state_snapshots",
+        "state_execution_edges",
+        "state_agent_steps",
+        "state_tool_calls",
+        "resource_profiles",
+        "resource_project_agents",
+        "state_identity_edges",
+    ] {
         assert_eq!(refused(&system, &format!("SELECT * FROM {table}")).await, "42501", "{table}");
     }
     for statement in [
@@ -128,10 +169,21 @@ async fn the_system_reads_no_facts_and_writes_only_places_and_forgetting() {
         "UPDATE tokens SET revoked_at = NULL",
         "INSERT INTO tokens VALUES ('.system', gen_random_uuid(), '', 'admin', 0, NULL, NULL)",
         "UPDATE resource_projects SET deleted_at = NULL",
+        "UPDATE state_agent_inbox SET status = 'pending'",
+        "SELECT 1 FROM state_agent_state_head FOR UPDATE",
     ] {
         assert_eq!(refused(&system, statement).await, "42501", "{statement}");
     }
-    for table in ["events", "audit", "tokens", "resource_projects", "answers"] {
+    let read = [
+        "events",
+        "audit",
+        "tokens",
+        "resource_projects",
+        "answers",
+        "state_agent_state_head",
+        "state_agent_inbox",
+    ];
+    for table in read {
         assert_eq!(count(&system, table).await, 1, "{table}");
     }
 }

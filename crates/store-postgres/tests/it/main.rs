@@ -6,13 +6,17 @@
 // A failed expectation is what a test is for, also in the functions that tests share.
 #![allow(clippy::unwrap_used)]
 
+mod claims;
 mod conformance;
+mod damage;
 mod differential;
 mod faults;
 mod isolation;
 mod migrations;
+mod plans;
 mod schema;
 mod scratch;
 mod selftest;
 mod sequencer;
 mod together;
+mod worker;

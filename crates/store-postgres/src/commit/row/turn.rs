@@ -19,8 +19,7 @@ pub(in crate::commit) enum HeadWrite {
 /// The same as a value of type `cw_head`.
 #[derive(Debug)]
 pub(in crate::commit) struct HeadRow<'a> {
-    /// How many writes to the same head come before it.
-    pub(in crate::commit) nth: i32,
+    pub(in crate::commit) project: &'a str,
     pub(in crate::commit) write: &'a HeadWrite,
 }
 
@@ -41,8 +40,7 @@ pub(in crate::commit) struct InboxUpdate {
 /// The same as a value of type `cw_inbox_update`.
 #[derive(Debug)]
 pub(in crate::commit) struct InboxUpdateRow<'a> {
-    /// How many updates of the same row come before it.
-    pub(in crate::commit) nth: i32,
+    pub(in crate::commit) project: &'a str,
     pub(in crate::commit) update: &'a InboxUpdate,
 }
 
@@ -69,11 +67,13 @@ impl Composite for HeadRow<'_> {
     const TYPE: &'static str = "cw_head";
 
     fn put(&self, row: &mut Fields<'_>) -> Encoded<()> {
-        let guard = match self.write {
-            HeadWrite::Create(_) => None,
-            HeadWrite::Move { guard, .. } | HeadWrite::Nudge { guard, .. } => Some(guard),
+        let (op, guard) = match self.write {
+            HeadWrite::Create(_) => ("create", None),
+            HeadWrite::Move { guard, .. } => ("move", Some(guard)),
+            HeadWrite::Nudge { guard, .. } => ("nudge", Some(guard)),
         };
-        row.put(&Type::INT4, &self.nth)?;
+        row.put(&Type::TEXT, &op)?;
+        row.put(&Type::TEXT, &self.project)?;
         row.put(&Type::TEXT, &self.write.agent_id().as_str())?;
         row.put(&Type::INT8, &guard.map(|guard| to_bigint(guard.epoch.get())))?;
         row.put(&Type::TEXT, &guard.map(|guard| guard.status.as_str()))?;
@@ -191,7 +191,8 @@ impl Composite for InboxUpdateRow<'_> {
 
     fn put(&self, row: &mut Fields<'_>) -> Encoded<()> {
         let InboxUpdate { from, item } = self.update;
-        row.put(&Type::INT4, &self.nth)?;
+        row.put(&Type::TEXT, &"update")?;
+        row.put(&Type::TEXT, &self.project)?;
         row.put(&Type::UUID, &item.id.uuid())?;
         row.put(&Type::TEXT, &from.as_str())?;
         put_state(row, item)

@@ -1,0 +1,158 @@
+//! Loads of one tenant that ask for the same things travel together while others are under way.
+//!
+//! There are no tasks here: of those who ask, one leads, and asks for whoever waits as well. A leader that goes away
+//! leaves its followers to ask for themselves; reading twice does no harm.
+//! Invariant: who waits in a group waits for a leader that is under way; a leader's place is passed on when it is
+//! given up, whatever becomes of the leader.
+
+use super::query::{Key, ask};
+use crate::{error::pool_error, rows::Read};
+use cardwire_model::Realm;
+use deadpool_postgres::Pool;
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+use tokio::sync::oneshot;
+use tokio_postgres::Row;
+
+/// Statements of one group under way at once. More would make each smaller without making any faster.
+const AT_ONCE: usize = 1;
+/// Most askers in one statement.
+const ASKERS: usize = 32;
+
+/// Whose loads travel together: a tenant's, with one statement.
+type Kind = (Realm, String);
+
+/// Reads rows for many askers.
+pub(crate) struct Loads {
+    pool: Pool,
+    groups: Arc<Groups>,
+}
+
+#[derive(Default)]
+struct Groups(Mutex<HashMap<Kind, Group>>);
+
+#[derive(Default)]
+struct Group {
+    under_way: usize,
+    waiting: VecDeque<Asker>,
+}
+
+struct Asker {
+    keys: Vec<Key>,
+    reply: oneshot::Sender<Reply>,
+}
+
+enum Reply {
+    Row(Read<Row>),
+    /// Lead the next statement.
+    Lead(Lead),
+}
+
+/// A leader's place.
+struct Lead {
+    groups: Arc<Groups>,
+    kind: Kind,
+}
+
+enum Next {
+    Lead(Lead),
+    Wait(oneshot::Receiver<Reply>),
+}
+
+impl Loads {
+    pub(crate) fn new(pool: Pool) -> Self {
+        Self { pool, groups: Arc::default() }
+    }
+
+    /// The row that the statement answers to these keys.
+    pub(super) async fn row(&self, realm: &Realm, statement: String, keys: Vec<Key>) -> Read<Row> {
+        let kind = (realm.clone(), statement);
+        loop {
+            let lead = match self.groups.join(&kind, &keys) {
+                Next::Lead(lead) => lead,
+                Next::Wait(reply) => match reply.await {
+                    Ok(Reply::Row(row)) => return row,
+                    Ok(Reply::Lead(lead)) => lead,
+                    // The leader went away.
+                    Err(_) => continue,
+                },
+            };
+            return self.lead(&lead, &keys).await;
+        }
+    }
+
+    /// Asks for oneself and for those who wait.
+    async fn lead(&self, lead: &Lead, keys: &[Key]) -> Read<Row> {
+        let client = self.pool.get().await.map_err(pool_error)?;
+        let followers = lead.groups.followers(&lead.kind);
+        let (realm, statement) = &lead.kind;
+        let askers: Vec<&[Key]> =
+            [keys].into_iter().chain(followers.iter().map(|asker| &*asker.keys)).collect();
+        let mut rows = match ask(&client, statement, realm.key(), &askers).await {
+            Ok(rows) => rows.into_iter(),
+            Err(error) => {
+                followers.into_iter().for_each(|asker| asker.answer(Err(error.clone())));
+                return Err(error);
+            }
+        };
+        let mine = rows.next().ok_or_else(|| crate::rows::damaged("an answer"));
+        followers.into_iter().zip(rows).for_each(|(asker, row)| asker.answer(Ok(row)));
+        mine
+    }
+}
+
+impl Asker {
+    fn answer(self, row: Read<Row>) {
+        // Nobody listens when the caller has gone away.
+        let _ = self.reply.send(Reply::Row(row));
+    }
+}
+
+impl Groups {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Kind, Group>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn join(self: &Arc<Self>, kind: &Kind, keys: &[Key]) -> Next {
+        let mut groups = self.lock();
+        let group = groups.entry(kind.clone()).or_default();
+        if group.under_way < AT_ONCE {
+            group.under_way += 1;
+            return Next::Lead(Lead { groups: Arc::clone(self), kind: kind.clone() });
+        }
+        let (reply, row) = oneshot::channel();
+        group.waiting.push_back(Asker { keys: keys.to_vec(), reply });
+        Next::Wait(row)
+    }
+
+    fn followers(&self, kind: &Kind) -> Vec<Asker> {
+        let mut groups = self.lock();
+        let Some(group) = groups.get_mut(kind) else { return vec![] };
+        let count = group.waiting.len().min(ASKERS - 1);
+        group.waiting.drain(..count).filter(|asker| !asker.reply.is_closed()).collect()
+    }
+}
+
+impl Drop for Lead {
+    fn drop(&mut self) {
+        let next = {
+            let mut groups = self.groups.lock();
+            let Some(group) = groups.get_mut(&self.kind) else { return };
+            let next = group.waiting.pop_front();
+            if next.is_none() {
+                group.under_way -= 1;
+                if group.under_way == 0 {
+                    groups.remove(&self.kind);
+                }
+            }
+            next
+        };
+        if let Some(next) = next {
+            // If nobody takes it, it is dropped, and passed on again.
+            let lead = Self { groups: Arc::clone(&self.groups), kind: self.kind.clone() };
+            drop(next.reply.send(Reply::Lead(lead)));
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Whatever the tables hold, a turn reads its own rows only. Plans are made once per connection and statement, so those
+//! made for empty tables must be right for full ones, too.
+
+use crate::{
+    scratch::{Scratch, create_project},
+    worker::Agent,
+};
+use cardwire_model::{Generation, ProjectId};
+use cardwire_store::{Catalog, Horizon, RowFilter, Store, Turns};
+use cardwire_store_postgres::PostgresStore;
+use cardwire_testkit::fixtures::{agent_id, at};
+
+/// Rows of other agents of the same project in every table that a turn reads.
+const FILL: &str = "
+INSERT INTO card_boxes SELECT 'p1', gen_random_uuid(), 1, 0, 0, 0, false, NULL, 0 FROM generate_series(1, 3000);
+INSERT INTO cards (project_id, card_id, kind, role, content, content_hash, fact_hash, tokens, metadata, origin,
+    credential, created_at)
+    SELECT 'p1', gen_random_uuid(), 'k', 'user', '1', '', '', 1, '{}', 'operator', false, 0
+    FROM generate_series(1, 3000);
+INSERT INTO state_agent_state_head (project_id, agent_id, turn_epoch, status, open_calls, marks, updated_at, queued, busy)
+    SELECT 'p1', 'other-' || n, 0, 'idle', 0, 0, 0, 0, false FROM generate_series(1, 3000) n;
+INSERT INTO state_snapshots (project_id, agent_id, turn_epoch, status, open_calls, marks, updated_at)
+    SELECT 'p1', 'other-' || n, 0, 'idle', 0, 0, 0 FROM generate_series(1, 3000) n;
+INSERT INTO state_agent_inbox (project_id, inbox_id, created_at, agent_turn_id, agent_id, kind, correlation_id,
+    worker_target, payload, status, retry_count, output_box_id)
+    SELECT 'p1', gen_random_uuid(), 0, gen_random_uuid(), 'other-' || n, 'turn', 'c' || n, 'another', '{}',
+        (ARRAY['queued', 'pending', 'processing', 'consumed'])[1 + n % 4], 0, gen_random_uuid()
+    FROM generate_series(1, 3000) n;
+INSERT INTO state_execution_edges (project_id, edge_id, primitive, edge_phase, correlation_id, scope, depth, trace_id,
+    created_at)
+    SELECT 'p1', gen_random_uuid(), 'enqueue', 'request', 'c' || n, gen_random_uuid(), 0, 't', 0
+    FROM generate_series(1, 3000) n;
+INSERT INTO state_agent_steps (project_id, step_id, agent_id, agent_turn_id, turn_epoch, trace_id, created_at, phase,
+    output_len, metadata, updated_at)
+    SELECT 'p1', 'other-' || n, 'other-' || n, gen_random_uuid(), 0, 't', 0, 'p', 0, '{}', 0
+    FROM generate_series(1, 3000) n";
+
+/// Reads by agent and by turn.
+async fn lists(store: &PostgresStore, project: &ProjectId, agent: &Agent) {
+    let of_agent = RowFilter { agent_id: Some(agent.head.agent_id.clone()), ..RowFilter::default() };
+    let rows = store.inbox(project, &of_agent, None, 2).await.unwrap();
+    let of_turn = RowFilter { turn_id: Some(rows[0].turn_id), ..RowFilter::default() };
+    for filter in [&of_agent, &of_turn] {
+        assert!(!store.inbox(project, filter, None, 2).await.unwrap().is_empty());
+        assert!(!store.edges(project, filter, None, 2).await.unwrap().is_empty());
+        assert!(!store.steps(project, filter, None, 2).await.unwrap().is_empty());
+    }
+    store.identity_edges(project, &of_agent, None, 2).await.unwrap();
+    store.heads(project, None, Some(&agent_id("z")), 2).await.unwrap();
+    let entries = store.box_cards(project, agent.output_box, Generation::FIRST, 0).await.unwrap();
+    let cards: Vec<_> = entries.iter().filter_map(|entry| entry.card.as_ref()).map(|card| card.id).collect();
+    assert_eq!(store.cards(project, &cards).await.unwrap().len(), entries.len());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_turn_reads_its_own_rows_however_many_others_there_are() {
+    const TURNS: i64 = 20;
+    let scratch = Scratch::new().await;
+    let mut config = scratch.config();
+    (config.app_connections, config.system_connections) = (1, 1);
+    let store = PostgresStore::open(config).await.unwrap();
+    let project = create_project(&store, "p1").await;
+    let mut agent = Agent::new(&store, &project, agent_id("a"), 1).await;
+    // The plans are made now.
+    agent.turn(&store).await;
+    lists(&store, &project, &agent).await;
+    scratch.execute(FILL).await;
+    for _ in 0..TURNS {
+        agent.turn(&store).await;
+        lists(&store, &project, &agent).await;
+    }
+    // A connection tells what it did when it ends.
+    store.close().await;
+    let connections = "SELECT count(*)::text FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'";
+    while scratch.column(connections).await != ["0"] {
+        tokio::task::yield_now().await;
+    }
+    let read = scratch
+        .column(
+            "SELECT relname || ' ' || coalesce(idx_tup_fetch, 0) + coalesce(seq_tup_read, 0) FROM pg_stat_user_tables
+             WHERE coalesce(idx_tup_fetch, 0) + coalesce(seq_tup_read, 0) > 0",
+        )
+        .await;
+    assert!(read.iter().any(|table| table.starts_with("state_agent_inbox ")), "{read:?}");
+    for table in &read {
+        let (name, rows) = table.split_once(' ').unwrap();
+        let rows: i64 = rows.parse().unwrap();
+        // Boxes and inboxes grow by a row per turn, and the lists above read some of them each time.
+        assert!(rows < TURNS * 150, "{rows} rows of {name} for {TURNS} turns");
+    }
+}
+
+/// The plan of a statement of `sql/read`, on tables full of agents that have nothing to do.
+async fn plan(scratch: &Scratch, statement: &str, types: &str, values: &str) -> String {
+    let admin = scratch.connect(None).await;
+    let statement = format!("PREPARE it ({types}) AS {statement}");
+    admin.client.batch_execute("SET plan_cache_mode = force_generic_plan").await.unwrap();
+    admin.client.batch_execute(&statement).await.unwrap();
+    let rows = admin.client.query(&format!("EXPLAIN EXECUTE it ({values})"), &[]).await.unwrap();
+    rows.iter().map(|row| row.get::<_, String>(0)).collect::<Vec<_>>().join("\n")
+}
+
+/// Idle agents and turns that have ended cost the watchdog and the workers nothing.
+#[tokio::test]
+async fn workers_and_the_watchdog_look_only_where_there_is_work() {
+    let scratch = Scratch::new().await;
+    let store = scratch.open().await;
+    create_project(&store, "p1").await;
+    scratch.execute(FILL).await;
+    scratch.execute("UPDATE state_agent_inbox SET status = 'consumed'").await;
+    scratch.execute("VACUUM ANALYZE").await;
+    for (statement, types, values, index) in [
+        (
+            include_str!("../../sql/read/due_heads.sql"),
+            "text, text, bigint, bigint, bigint, bigint",
+            "'', '', 0, 0, 0, 500",
+            "state_agent_state_head_busy",
+        ),
+        (
+            include_str!("../../sql/read/due_items.sql"),
+            "text, uuid, bigint, bigint, bigint",
+            "'', '00000000-0000-0000-0000-000000000000', 0, 0, 500",
+            "state_agent_inbox_open",
+        ),
+        (
+            include_str!("../../sql/read/claim_projects.sql"),
+            "text, bigint, bigint, bigint",
+            "'generic', 0, 0, 10",
+            "state_agent_inbox_claimable_anywhere",
+        ),
+        (
+            include_str!("../../sql/read/claimable.sql"),
+            "text, text, bigint, bigint",
+            "'p1', 'generic', 0, 10",
+            "state_agent_inbox_claimable",
+        ),
+    ] {
+        let plan = plan(&scratch, statement, types, values).await;
+        assert!(plan.contains(&format!("using {index} ")), "{plan}");
+        assert!(!plan.contains("Seq Scan"), "{plan}");
+    }
+    let now = at(1_000_000);
+    let horizon = Horizon { dispatched: now, running: now, resume: now, pending: now, processing: now };
+    assert_eq!(store.due_heads(&horizon, None, 9).await.unwrap(), []);
+    assert_eq!(store.due_items(&horizon, None, 9).await.unwrap(), []);
+    store.close().await;
+}
