@@ -3,6 +3,7 @@
 
 mod facts;
 mod op;
+mod pmo;
 mod roster;
 mod state;
 mod system;
@@ -79,8 +80,14 @@ pub struct Body {
 }
 
 /// The areas, in the order of the document.
-const AREAS: [&[Endpoint]; 5] =
-    [system::ENDPOINTS, facts::ENDPOINTS, roster::ENDPOINTS, turns::ENDPOINTS, state::ENDPOINTS];
+const AREAS: [&[Endpoint]; 6] = [
+    system::ENDPOINTS,
+    facts::ENDPOINTS,
+    roster::ENDPOINTS,
+    pmo::ENDPOINTS,
+    turns::ENDPOINTS,
+    state::ENDPOINTS,
+];
 
 /// Every endpoint there is.
 pub const ENDPOINTS: &[Endpoint] = &all();

@@ -56,6 +56,8 @@ error_codes! {
     StaleTurn = 409 "stale_turn",
     /// A turn writes its own output box and no other.
     BoxNotWritable = 403 "box_not_writable",
+    /// The box was not handed to the agent that wants to hand it on.
+    UnauthorizedBox = 403 "unauthorized_box",
     /// No agent was named.
     MissingAgentId = 400 "missing_agent_id",
     /// No profile box was named.

@@ -13,6 +13,7 @@ pub mod endpoints;
 pub mod error;
 pub mod events;
 pub mod finish;
+pub mod handover;
 mod list;
 pub mod openapi;
 pub mod parse;

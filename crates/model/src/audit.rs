@@ -44,6 +44,8 @@ audit_actions! {
     BoxRewrite = "box.rewrite",
     /// A box was forked: its cards were inherited by another.
     BoxFork = "box.fork",
+    /// A context was packed for an agent.
+    ContextPack = "context.pack",
     /// A request was refused for lack of scope or reach.
     AccessDenied = "access.denied",
     /// An agent was added to the roster or changed.

@@ -39,7 +39,7 @@ pub use ids::{BatchId, BoxId, CardId, EdgeId, EventId, InboxId, TokenId, TurnId}
 pub use inbox::{Ended, InboxItem, InboxKind, InboxStatus, PayloadFault, TurnPayload};
 pub use invalid::Invalid;
 pub use json::CanonicalJson;
-pub use project::{Project, ProjectSettings, Realm, Revision};
+pub use project::{InheritMode, Project, ProjectSettings, Realm, Revision};
 pub use roster::{Agent, IdentityAction, IdentityEdge, Profile};
 pub use slug::{AgentId, Channel, ProfileName, ProjectId, StepId, WorkerTarget};
 pub use snapshot::{CardFact, Keys, Lost, Snapshot, TurnRows};

@@ -69,6 +69,8 @@ pub const RESUME_SECONDS_MAX: u32 = 7 * 24 * 3600;
 pub const RUNTIME_CONFIG_BYTES: usize = METADATA_BYTES;
 /// Longest error text of a turn.
 pub const ERROR_CHARS: usize = 4_096;
+/// Most packing rules of one handover.
+pub const PACK_RULES: usize = 256;
 /// Most rows the watchdog reads at once.
 pub const WATCHDOG_PAGE: usize = 500;
 

@@ -151,6 +151,12 @@ pub enum Rejection {
     /// The caller may not do this.
     #[error("{0}")]
     Forbidden(String),
+    /// The box was not handed to the agent that wants to hand it on.
+    #[error("box {id} was not handed to this agent")]
+    UnauthorizedBox {
+        /// Which box.
+        id: String,
+    },
     /// The turn was ended, taken away or given to somebody else: nothing this caller says counts (DP-17).
     #[error("{0} at epoch {1} is not live any more")]
     StaleTurn(cardwire_model::TurnId, u64),

@@ -9,6 +9,7 @@ pub mod access;
 pub mod audit;
 pub mod decision;
 pub mod facts;
+pub mod handover;
 pub mod idempotency;
 pub mod project;
 pub mod roster;

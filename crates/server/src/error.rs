@@ -67,6 +67,7 @@ impl From<Rejection> for ApiError {
             Rejection::BoxSealed { .. } => Self::new(ErrorCode::BoxSealed, message),
             Rejection::Conflict(_) => Self::new(ErrorCode::Conflict, message),
             Rejection::Forbidden(_) => Self::new(ErrorCode::Forbidden, message),
+            Rejection::UnauthorizedBox { .. } => Self::new(ErrorCode::UnauthorizedBox, message),
             Rejection::StaleTurn(..) => Self::new(ErrorCode::StaleTurn, message),
             Rejection::Unauthenticated => Self::new(ErrorCode::Unauthenticated, message),
             Rejection::Refused(refusal) => {

@@ -3,6 +3,7 @@
 pub(crate) mod agents;
 pub(crate) mod boxes;
 pub(crate) mod cards;
+pub(crate) mod pmo;
 pub(crate) mod profiles;
 pub(crate) mod projects;
 pub(crate) mod state;

@@ -39,6 +39,7 @@ pub enum Op {
     ListAgents,
     AddAgent,
     GetAgent,
+    PackContext,
     DispatchTurn,
     ListTurns,
     GetTurn,

@@ -163,6 +163,7 @@ fn no(rejection: &Rejection) -> &'static str {
         | Rejection::BoxSealed { .. }
         | Rejection::Forbidden(_)
         | Rejection::Unauthenticated
+        | Rejection::UnauthorizedBox { .. }
         | Rejection::Lost(_) => "error",
     }
 }

@@ -38,6 +38,11 @@ fn body(op: Op, id: &str) -> String {
         Op::ForkBox | Op::UpdateProject | Op::Tick | Op::StopTurn => json!({}),
         Op::PutProfile => json!({ "worker_target": "w1", "system_prompt": "x" }),
         Op::AddAgent => json!({ "agent_id": "somebody", "profile_name": "Some" }),
+        Op::PackContext => json!({
+            "tool_suffix": "t", "arguments": { "b": id },
+            "handover": { "target_profile_config": { "profile_name": "Some" }, "context_packing_config": {
+                "inherit_context": { "include_boxes_from_args": ["b"] } } },
+        }),
         Op::DispatchTurn => {
             json!({ "agent_id": "somebody", "profile_box_id": id, "context_box_id": id })
         }

@@ -9,6 +9,7 @@ mod events;
 mod idempotency;
 mod instances;
 mod isolation;
+mod pack;
 mod projects;
 mod roster;
 mod support;

@@ -1,0 +1,19 @@
+//! Handover and orchestration (API-09).
+
+use super::{Endpoint, Op, boolean, json, post};
+use crate::{
+    Access,
+    handover::{PackIn, PackOut},
+};
+use cardwire_model::Scope::Operate;
+
+pub(super) const ENDPOINTS: &[Endpoint] = &[post(
+    Op::PackContext,
+    "/projects/{project_id}/pmo/pack_context",
+    Access::Project(Operate),
+    "Pack a context box by the rules of a handover. 200 when it was only tried.",
+    json::<PackIn>(),
+    (201, json::<PackOut>()),
+)
+.query(&[boolean("dry_run", "Say what would be packed, and write nothing.")])
+.repeatable()];

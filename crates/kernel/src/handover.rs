@@ -1,0 +1,167 @@
+//! Packing: read the boxes and the profile that a handover names, decide, commit; or only say what would be packed.
+
+use crate::{Caller, Done, Kernel, KernelError, Remember, execute::Plan};
+use cardwire_model::{BoxId, Card, CardId, Keys, Profile, ProfileName, ProjectId, Realm, limits};
+use cardwire_protocol::{
+    Rejection,
+    handover::{
+        pack::{self, Assembly, Inherited, PackContext, Packed, PackedCard},
+        profile,
+    },
+};
+use std::{collections::HashMap, sync::Arc};
+
+/// What a handover would pack (PK-21). Nothing was written.
+#[derive(Debug, Clone)]
+pub struct Preflight {
+    /// The box of the profile it is for.
+    pub profile_box: BoxId,
+    /// Tokens of the profile's own text.
+    pub profile_tokens: u64,
+    /// In order. New cards have no id yet.
+    pub cards: Vec<WouldPack>,
+    /// Boxes that are not there.
+    pub missing: Vec<BoxId>,
+    /// Boxes that are out of the caller's reach.
+    pub denied: Vec<BoxId>,
+}
+
+/// A card that would be packed.
+#[derive(Debug, Clone)]
+pub struct WouldPack {
+    /// The card; of a new one only its place counts.
+    pub packed: PackedCard,
+    /// It would be made.
+    pub is_new: bool,
+    /// Its kind; `None` when the card is gone.
+    pub card_type: Option<String>,
+    /// Its tokens.
+    pub tokens: u64,
+}
+
+impl Kernel {
+    /// Packs a context box (PK-01).
+    pub async fn pack_context(
+        &self,
+        project: &ProjectId,
+        caller: &Caller,
+        command: &PackContext,
+        remember: Option<&Remember<Packed>>,
+    ) -> Result<Done<Packed>, KernelError> {
+        let profile = self.target_profile(project, command).await?;
+        let boxes = pack::boxes(&command.arguments, &command.handover)?;
+        let (inherited, missing) = self.inherited(project, command, &boxes).await?;
+        if let Some(id) = missing.first() {
+            return Err(pack::no_box(id).into());
+        }
+        let realm = Realm::from(project.clone());
+        let plan = Plan { realm: &realm, caller, keys: Keys::default(), flat: None, remember };
+        // A box that grows or is rewritten meanwhile keeps what was read of it.
+        self.execute(plan, |_, moment| pack::decide(project, command, &profile, &inherited, moment)).await
+    }
+
+    /// Says what [`Self::pack_context`] would do, on the same path up to the commit.
+    pub async fn preflight(
+        &self,
+        project: &ProjectId,
+        caller: &Caller,
+        command: &PackContext,
+    ) -> Result<Preflight, KernelError> {
+        let profile = self.target_profile(project, command).await?;
+        let boxes = pack::boxes(&command.arguments, &command.handover)?;
+        let denied = pack::denied(&command.reach, &boxes);
+        let allowed: Vec<BoxId> = boxes.into_iter().filter(|id| !denied.contains(id)).collect();
+        let (inherited, missing) = self.inherited(project, command, &allowed).await?;
+        let Assembly { cards, packed, .. } =
+            pack::assemble(command, &profile, &inherited, &self.moment(caller))?;
+        let text = self.get_cards(project, &[profile.card_id], true).await?;
+        Ok(Preflight {
+            profile_box: packed.profile_box,
+            profile_tokens: text.iter().map(|card| u64::from(card.tokens)).sum(),
+            cards: self.would_pack(project, &cards, packed.cards).await?,
+            missing,
+            denied,
+        })
+    }
+
+    async fn would_pack(
+        &self,
+        project: &ProjectId,
+        new: &[Card],
+        packed: Vec<PackedCard>,
+    ) -> Result<Vec<WouldPack>, KernelError> {
+        let old: Vec<CardId> =
+            packed.iter().filter(|card| card.from.is_some()).map(|card| card.card_id).collect();
+        let old = self.get_cards(project, &old, false).await?;
+        let known = |card: &Card| (card.id, (card.kind.as_str().to_owned(), u64::from(card.tokens)));
+        let known: HashMap<_, _> = new.iter().chain(old.iter().map(Arc::as_ref)).map(known).collect();
+        let describe = |packed: PackedCard| {
+            let (card_type, tokens) = known.get(&packed.card_id).cloned().unzip();
+            WouldPack { is_new: packed.from.is_none(), packed, card_type, tokens: tokens.unwrap_or(0) }
+        };
+        Ok(packed.into_iter().map(describe).collect())
+    }
+
+    /// PK-02
+    async fn target_profile(
+        &self,
+        project: &ProjectId,
+        command: &PackContext,
+    ) -> Result<Profile, KernelError> {
+        let name = profile::wanted(&command.arguments, &command.handover).map_err(Rejection::from)?;
+        self.resolve_profile(project, name).await
+    }
+
+    /// The profile of that name, or of the only one like it.
+    pub(crate) async fn resolve_profile(
+        &self,
+        project: &ProjectId,
+        name: &str,
+    ) -> Result<Profile, KernelError> {
+        if let Ok(exact) = name.parse::<ProfileName>() {
+            let keys = Keys { profile: Some(exact), ..Keys::default() };
+            let found = self.store.load(&Realm::from(project.clone()), &keys).await?.profile;
+            if let Some(profile) = found.filter(|profile| profile.deleted_at.is_none()) {
+                return Ok(profile);
+            }
+        }
+        let (mut similar, mut after) = (vec![], None);
+        loop {
+            let page = self.store.profiles(project, after.as_ref(), limits::PAGE_MAX).await?;
+            let ended = page.len() < limits::PAGE_MAX;
+            after = page.last().map(|profile| profile.name.clone());
+            similar.extend(page.into_iter().filter(|one| one.name.as_str().eq_ignore_ascii_case(name)));
+            if ended {
+                return Ok(profile::resolve(name, &similar)?.clone());
+            }
+        }
+    }
+
+    /// The boxes to inherit as they are now, and those that are not there.
+    async fn inherited(
+        &self,
+        project: &ProjectId,
+        command: &PackContext,
+        boxes: &[BoxId],
+    ) -> Result<(Vec<Inherited>, Vec<BoxId>), KernelError> {
+        let keys = Keys { boxes: boxes.to_vec(), ..Keys::default() };
+        let mut heads = self.store.load(&Realm::from(project.clone()), &keys).await?.boxes;
+        let (mut inherited, mut missing) = (vec![], vec![]);
+        for id in boxes {
+            let Some(head) = heads.remove(id) else {
+                missing.push(*id);
+                continue;
+            };
+            let mut cards = self.flat_ids(project, &head).await?;
+            // The cache may be ahead of the head.
+            cards.truncate(head.len as usize);
+            let mut from = Inherited { head, cards, card_types: Default::default() };
+            if !command.required.card_types.is_empty() {
+                let cards = self.get_cards(project, &from.cards, false).await?;
+                from.card_types = cards.iter().map(|card| card.kind.as_str().to_owned()).collect();
+            }
+            inherited.push(from);
+        }
+        Ok((inherited, missing))
+    }
+}

@@ -1,0 +1,439 @@
+//! Pack a context box: arguments become cards, boxes are inherited by reference, a pointer names the parent (PK-01).
+//!
+//! The one way in which an agent is given anything: what the rules do not name does not travel. All or nothing; where
+//! each card came from is kept with the box, and the pack is an audit row of the same commit (PK-19).
+
+use super::{Handover, Order, PackRule, profile};
+use crate::{Decision, Moment, Rejection, decision::own_json};
+use cardwire_model::{
+    AgentId, AuditAction, BoxHead, BoxId, CanonicalJson, Card, CardDraft, CardId, Commit, Entry, EntrySource,
+    EventKind, Generation, InheritMode, Invalid, Item, NewAudit, NewBox, NewEvent, Origin, Profile,
+    ProjectId, Segment, Write, limits,
+};
+use serde_json::{Map, Value, json};
+use std::collections::HashSet;
+
+/// What to pack.
+#[derive(Debug, Clone)]
+pub struct PackContext {
+    /// The tool that packs; the author of the cards it makes.
+    pub tool_suffix: String,
+    /// Who hands over.
+    pub source_agent: Option<AgentId>,
+    /// By name.
+    pub arguments: Map<String, Value>,
+    /// The rules.
+    pub handover: Handover,
+    /// What must be there.
+    pub required: Required,
+    /// What may be inherited.
+    pub reach: Reach,
+    /// Where the cards come from.
+    pub origin: Origin,
+}
+
+/// What a recipe insists on (PK-22).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Required {
+    /// Arguments by name.
+    pub arguments: Vec<String>,
+    /// Kinds of cards, packed or inherited.
+    pub card_types: Vec<String>,
+}
+
+/// Which boxes the caller may hand on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reach {
+    /// An operator's: any box of the project.
+    Project,
+    /// An agent's: what was handed to it. Nothing at all when the set is empty (W-09).
+    HandedOver {
+        /// The boxes.
+        boxes: HashSet<BoxId>,
+        /// What happens to others.
+        mode: InheritMode,
+    },
+}
+
+/// A box to inherit, as it is now.
+#[derive(Debug, Clone)]
+pub struct Inherited {
+    /// Its head.
+    pub head: BoxHead,
+    /// The cards it shows.
+    pub cards: Vec<CardId>,
+    /// Their kinds, if [`Required::card_types`] asks for any.
+    pub card_types: HashSet<String>,
+}
+
+/// A packed box.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Packed {
+    /// The new box.
+    pub context_box: BoxId,
+    /// The box of the profile it is for.
+    pub profile_box: BoxId,
+    /// What it shows, in order.
+    pub cards: Vec<PackedCard>,
+}
+
+/// A card of a packed box.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PackedCard {
+    /// Which.
+    pub card_id: CardId,
+    /// Why it is there.
+    pub source: EntrySource,
+    /// The box it was inherited from.
+    pub from: Option<BoxId>,
+}
+
+/// A packed box that is not written yet: what a commit needs to make it.
+#[derive(Debug, Clone)]
+pub struct Assembly {
+    /// The cards that are new, in box order.
+    pub cards: Vec<Card>,
+    /// What it will be.
+    pub packed: Packed,
+    new_box: NewBox,
+    event: NewEvent,
+    audit: NewAudit,
+}
+
+impl Assembly {
+    /// Adds everything to a commit.
+    pub fn add_to(self, commit: &mut Commit) -> Packed {
+        commit.writes.extend(self.cards.into_iter().map(|card| Write::PutCard(Box::new(card))));
+        commit.writes.push(Write::CreateBox(self.new_box));
+        commit.events.push(self.event);
+        commit.audit.push(self.audit);
+        self.packed
+    }
+}
+
+/// The boxes that the arguments name, in order, each once (PK-10, PK-11).
+pub fn boxes(arguments: &Map<String, Value>, handover: &Handover) -> Result<Vec<BoxId>, Rejection> {
+    let mut boxes = vec![];
+    for name in &handover.inherit {
+        let wrong = || {
+            let reason = format!("inherit_context.{name} must be a box_id or list[box_id]");
+            Invalid::field(format!("arguments/{name}"), reason)
+        };
+        match arguments.get(name) {
+            None => {}
+            Some(Value::Array(list)) => {
+                for element in list {
+                    boxes.push(box_id(element).ok_or_else(wrong)??);
+                }
+            }
+            Some(scalar) => boxes.push(box_id(scalar).ok_or_else(wrong)??),
+        }
+    }
+    Ok(crate::facts::distinct(&boxes))
+}
+
+/// One box; `None` when the value is of no type that names one. What names a box that cannot be is not found.
+fn box_id(value: &Value) -> Option<Result<BoxId, Rejection>> {
+    let text = match value {
+        Value::String(text) if text.is_empty() => return None,
+        Value::String(text) => text.clone(),
+        Value::Number(number) if number.is_i64() || number.is_u64() => number.to_string(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => return None,
+    };
+    Some(text.parse().map_err(|_| no_box(&text)))
+}
+
+/// PK-12
+pub fn no_box(id: impl ToString) -> Rejection {
+    Rejection::not_found("inherit_context: box", id)
+}
+
+/// Boxes that are out of the caller's reach.
+pub fn denied(reach: &Reach, boxes: &[BoxId]) -> Vec<BoxId> {
+    match reach {
+        Reach::Project => vec![],
+        Reach::HandedOver { boxes: allowed, .. } => {
+            boxes.iter().copied().filter(|id| !allowed.contains(id)).collect()
+        }
+    }
+}
+
+/// Packs the box.
+pub fn decide(
+    project: &ProjectId,
+    command: &PackContext,
+    profile: &Profile,
+    inherited: &[Inherited],
+    moment: &Moment,
+) -> Result<Decision<Packed>, Rejection> {
+    let mut commit = Commit::new(project.clone());
+    let outcome = assemble(command, profile, inherited, moment)?.add_to(&mut commit);
+    Ok(Decision { commit, outcome })
+}
+
+/// What the box will be. `inherited` are the boxes of [`boxes`], in that order.
+pub fn assemble(
+    command: &PackContext,
+    profile: &Profile,
+    inherited: &[Inherited],
+    moment: &Moment,
+) -> Result<Assembly, Rejection> {
+    let PackContext { handover, arguments, .. } = command;
+    profile::wanted(arguments, handover)?;
+    check_tool(&command.tool_suffix)?;
+    check_arguments(command)?;
+    let packed = packed_cards(command, moment)?;
+    let outside = check_reach(command, inherited)?;
+    check_types(&command.required, &packed, inherited)?;
+    let parent = parent_card(command, moment)?;
+
+    let of_arguments = packed.iter().map(|(rule, card)| Piece::Card(card.id, EntrySource::Argument(*rule)));
+    let of_boxes = inherited.iter().filter(|from| !from.cards.is_empty()).map(Piece::Box);
+    let mut pieces: Vec<Piece<'_>> = match handover.order {
+        Order::ArgumentsFirst => of_arguments.chain(of_boxes).collect(),
+        Order::InheritFirst => of_boxes.chain(of_arguments).collect(),
+    };
+    pieces.extend(parent.as_ref().map(|card| Piece::Card(card.id, EntrySource::Parent)));
+
+    let context_box = BoxId::from_uuid(moment.fresh.uuid());
+    let shown = shown(&pieces);
+    Invalid::check_size("context_box_id", shown.len(), limits::BOX_CARDS, "cards")?;
+    let entries: Vec<Entry> = pieces.iter().flat_map(Piece::entries).collect();
+    let depth = entries.iter().any(|entry| matches!(entry.item, Item::Segment(_)));
+    let deepest = inherited.iter().filter(|from| !from.is_too_deep()).map(|from| from.head.depth).max();
+    let head = BoxHead {
+        box_id: context_box,
+        generation: Generation::FIRST,
+        len: shown.len() as u32,
+        entries: entries.len() as u32,
+        depth: if depth { deepest.unwrap_or(0) + 1 } else { 0 },
+        sealed: false,
+        handover_hash: Some(handover.hash),
+        created_at: moment.now,
+    };
+    let facts = record(command, profile, inherited, &outside);
+    let cards = packed.into_iter().map(|(_, card)| card).chain(parent).collect();
+    Ok(Assembly {
+        cards,
+        packed: Packed { context_box, profile_box: profile.profile_box, cards: shown },
+        new_box: NewBox { head, entries },
+        event: moment.event(EventKind::BoxCreated, context_box, &json!({ "packed_by": command.tool_suffix })),
+        audit: moment.audit(AuditAction::ContextPack, context_box, &facts),
+    })
+}
+
+/// A part of the new box.
+enum Piece<'a> {
+    Card(CardId, EntrySource),
+    Box(&'a Inherited),
+}
+
+impl Piece<'_> {
+    /// One entry, whatever the length of an inherited box (CB-11); its cards one by one where nesting ends.
+    fn entries(&self) -> Vec<Entry> {
+        let source = EntrySource::Inherited;
+        match self {
+            Self::Card(id, source) => vec![Entry { item: Item::Card(*id), source: *source }],
+            Self::Box(from) if from.is_too_deep() => {
+                from.cards.iter().map(|id| Entry { item: Item::Card(*id), source }).collect()
+            }
+            Self::Box(from) => {
+                let BoxHead { box_id, generation, .. } = from.head;
+                let segment = Segment { box_id, generation, len: from.cards.len() as u32 };
+                vec![Entry { item: Item::Segment(segment), source }]
+            }
+        }
+    }
+}
+
+impl Inherited {
+    fn is_too_deep(&self) -> bool {
+        crate::facts::fork_box::needs_flat(&self.head)
+    }
+}
+
+/// PK-11: every card once, where it occurs first.
+fn shown(pieces: &[Piece<'_>]) -> Vec<PackedCard> {
+    let mut seen = HashSet::new();
+    let mut shown = vec![];
+    for piece in pieces {
+        match piece {
+            Piece::Card(card_id, source) => {
+                shown.push(PackedCard { card_id: *card_id, source: *source, from: None });
+            }
+            Piece::Box(from) => {
+                for card_id in from.cards.iter().copied().filter(|id| seen.insert(*id)) {
+                    let from = Some(from.head.box_id);
+                    shown.push(PackedCard { card_id, source: EntrySource::Inherited, from });
+                }
+            }
+        }
+    }
+    shown
+}
+
+fn check_tool(name: &str) -> Result<(), Invalid> {
+    let is_good = !name.trim().is_empty() && name.chars().count() <= limits::NAME_CHARS;
+    let reason = format!("must be 1 to {} characters", limits::NAME_CHARS);
+    if is_good { Ok(()) } else { Err(Invalid::field("tool_suffix", reason)) }
+}
+
+/// An argument; null counts as absent (PK-04).
+fn argument<'a>(command: &'a PackContext, name: &str) -> Option<&'a Value> {
+    command.arguments.get(name).filter(|value| !value.is_null())
+}
+
+/// PK-22
+fn check_arguments(command: &PackContext) -> Result<(), Invalid> {
+    match command.required.arguments.iter().find(|name| argument(command, name).is_none()) {
+        Some(name) => Err(Invalid::field(format!("arguments/{name}"), "is required")),
+        None => Ok(()),
+    }
+}
+
+/// PK-22
+fn check_types(required: &Required, packed: &[(u16, Card)], inherited: &[Inherited]) -> Result<(), Invalid> {
+    let is_there = |wanted: &String| {
+        packed.iter().any(|(_, card)| card.kind.as_str() == wanted)
+            || inherited.iter().any(|from| from.card_types.contains(wanted))
+    };
+    match required.card_types.iter().find(|wanted| !is_there(wanted)) {
+        Some(missing) => Err(Invalid::field("handover", format!("a card of type {missing} is required"))),
+        None => Ok(()),
+    }
+}
+
+/// answers what is outside but let through.
+fn check_reach(command: &PackContext, inherited: &[Inherited]) -> Result<Vec<BoxId>, Rejection> {
+    let boxes: Vec<BoxId> = inherited.iter().map(|from| from.head.box_id).collect();
+    let outside = denied(&command.reach, &boxes);
+    match (&command.reach, outside.first()) {
+        (Reach::HandedOver { mode: InheritMode::Enforce, .. }, Some(id)) => {
+            Err(Rejection::UnauthorizedBox { id: id.to_string() })
+        }
+        (Reach::HandedOver { mode: InheritMode::Audit, .. } | Reach::Project, _) | (_, None) => Ok(outside),
+    }
+}
+
+/// One card per rule whose argument is there (PK-04..PK-09).
+fn packed_cards(command: &PackContext, moment: &Moment) -> Result<Vec<(u16, Card)>, Invalid> {
+    let with_argument =
+        |rule: &'_ PackRule| argument(command, &rule.arg_key).map(|value| (rule.clone(), value));
+    let make = |(rule, value): (PackRule, &Value)| {
+        let rule = &rule;
+        let named = |invalid| within(&rule.arg_key, invalid);
+        let draft = CardDraft {
+            content: content(rule, value)?,
+            metadata: metadata(rule, &command.tool_suffix).map_err(named)?,
+            tool_calls: None,
+            tool_call_id: None,
+            ttl_seconds: None,
+        };
+        let id = CardId::from_uuid(moment.fresh.uuid());
+        draft.into_card(id, command.origin, moment.now).map(|card| (rule.index, card)).map_err(named)
+    };
+    command.handover.pack.iter().filter_map(with_argument).map(make).collect()
+}
+
+/// PK-07, PK-08: structure stays structure, everything else becomes text.
+fn content(rule: &PackRule, value: &Value) -> Result<CanonicalJson, Invalid> {
+    let named = |invalid| within(&rule.arg_key, invalid);
+    if rule.card_type == "task.result_fields" {
+        check_fields(&rule.arg_key, value)?;
+        return CanonicalJson::from_value(&json!({ "fields": value })).map_err(named);
+    }
+    match value {
+        Value::Object(_) | Value::Array(_) => CanonicalJson::from_value(value),
+        Value::String(text) => CanonicalJson::string(text),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {
+            CanonicalJson::from_value(value).and_then(|json| CanonicalJson::string(json.as_str()))
+        }
+    }
+    .map_err(named)
+}
+
+///
+fn check_fields(arg_key: &str, value: &Value) -> Result<(), Invalid> {
+    let path = format!("arguments/{arg_key}");
+    let Value::Array(fields) = value else { return Err(Invalid::field(path, "must be a list of fields")) };
+    for (index, field) in fields.iter().enumerate() {
+        let path = format!("{path}/{index}");
+        let text = |name: &str| field.get(name).and_then(Value::as_str);
+        if !field.is_object() {
+            return Err(Invalid::field(path, "must be an object"));
+        }
+        if text("name").is_none_or(|name| name.trim().is_empty()) {
+            return Err(Invalid::field(format!("{path}/name"), "must be a non-blank string"));
+        }
+        if text("description").is_none() {
+            return Err(Invalid::field(format!("{path}/description"), "must be a string"));
+        }
+    }
+    Ok(())
+}
+
+/// PK-06, PK-09
+fn metadata(rule: &PackRule, tool_suffix: &str) -> Result<CanonicalJson, Invalid> {
+    let mut members = rule.metadata.clone();
+    members.entry("role").or_insert_with(|| "user".into());
+    members.insert("type".to_owned(), rule.card_type.as_str().into());
+    members.insert("author_id".to_owned(), tool_suffix.into());
+    CanonicalJson::from_value(&Value::Object(members))
+}
+
+/// PK-14
+fn parent_card(command: &PackContext, moment: &Moment) -> Result<Option<Card>, Invalid> {
+    if !command.handover.include_parent {
+        return Ok(None);
+    }
+    let Some(parent) = &command.source_agent else {
+        return Err(Invalid::field("source_agent_id", "is required where include_parent is true"));
+    };
+    let draft = CardDraft {
+        content: own_json(&json!({ "parent_agent_id": parent.as_str() })),
+        metadata: own_json(
+            &json!({ "type": "meta.parent_pointer", "role": "system", "author_id": parent.as_str() }),
+        ),
+        tool_calls: None,
+        tool_call_id: None,
+        ttl_seconds: None,
+    };
+    draft.into_card(CardId::from_uuid(moment.fresh.uuid()), command.origin, moment.now).map(Some)
+}
+
+/// PK-19: what the audit log keeps.
+fn record(command: &PackContext, profile: &Profile, inherited: &[Inherited], outside: &[BoxId]) -> Value {
+    let sources: Vec<_> = inherited
+        .iter()
+        .map(|from| {
+            json!({
+                "box_id": from.head.box_id.to_string(),
+                "generation": from.head.generation.get(),
+                "len": from.cards.len(),
+            })
+        })
+        .collect();
+    let mut facts = json!({
+        "tool_suffix": command.tool_suffix,
+        "source_agent_id": command.source_agent.as_ref().map(AgentId::as_str),
+        "profile_name": profile.name.as_str(),
+        "handover_hash": command.handover.hash.to_string(),
+        "inherited": sources,
+    });
+    if !outside.is_empty() {
+        facts["not_handed_over"] = outside.iter().map(ToString::to_string).collect();
+    }
+    facts
+}
+
+/// The refusal of a card, as one of the argument it was to be made of.
+fn within(arg_key: &str, invalid: Invalid) -> Invalid {
+    let field = format!("arguments/{arg_key}");
+    match invalid {
+        Invalid::Field { field: part, reason } => Invalid::field(field, format!("{part}: {reason}")),
+        Invalid::TooLarge { limit, actual, unit, .. } => Invalid::TooLarge { field, limit, actual, unit },
+    }
+}
+
+#[cfg(test)]
+mod tests;

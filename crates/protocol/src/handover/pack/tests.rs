@@ -1,0 +1,355 @@
+//! Each rule of packing by its number.
+
+use super::*;
+use crate::fixtures::{box_id, card_id, moment, project};
+use cardwire_model::{Revision, Timestamp};
+
+fn rules(value: &Value) -> Handover {
+    Handover::parse(&CanonicalJson::from_value(value).unwrap()).unwrap()
+}
+
+fn handover(packing: &Value) -> Handover {
+    rules(
+        &json!({ "target_profile_config": { "profile_name": "Analyst" }, "context_packing_config": packing }),
+    )
+}
+
+fn command(arguments: Value, packing: &Value) -> PackContext {
+    let Value::Object(arguments) = arguments else { panic!("{arguments}") };
+    PackContext {
+        tool_suffix: "delegate_async".to_owned(),
+        source_agent: Some("boss".parse().unwrap()),
+        arguments,
+        handover: handover(packing),
+        required: Required::default(),
+        reach: Reach::Project,
+        origin: Origin::Operator,
+    }
+}
+
+fn profile() -> Profile {
+    Profile {
+        name: "Analyst".parse().unwrap(),
+        worker_target: "generic".parse().unwrap(),
+        profile_box: box_id(77),
+        card_id: card_id(77),
+        tags: vec![],
+        revision: Revision::FIRST,
+        created_at: Timestamp::from_micros(0),
+        updated_at: Timestamp::from_micros(0),
+        deleted_at: None,
+    }
+}
+
+fn inherited(n: u128, cards: &[u128], depth: u16) -> Inherited {
+    let cards: Vec<_> = cards.iter().copied().map(card_id).collect();
+    let head = BoxHead {
+        box_id: box_id(n),
+        generation: Generation::FIRST,
+        len: cards.len() as u32,
+        entries: cards.len() as u32,
+        depth,
+        sealed: false,
+        handover_hash: None,
+        created_at: Timestamp::from_micros(0),
+    };
+    Inherited { head, cards, card_types: HashSet::new() }
+}
+
+fn pack(command: &PackContext, inherited: &[Inherited]) -> Result<Assembly, Rejection> {
+    assemble(command, &profile(), inherited, &moment())
+}
+
+fn ids(assembly: &Assembly) -> Vec<CardId> {
+    assembly.packed.cards.iter().map(|card| card.card_id).collect()
+}
+
+const INSTRUCTION: &str = r#"{ "pack_arguments": [{ "arg_key": "instruction" }] }"#;
+
+fn instruction() -> Value {
+    serde_json::from_str(INSTRUCTION).unwrap()
+}
+
+#[test]
+fn pk_01_the_answer_is_the_box() {
+    let assembly = pack(&command(json!({ "instruction": "go" }), &instruction()), &[]).unwrap();
+    assert_eq!(assembly.packed.profile_box, box_id(77));
+    assert_eq!(assembly.packed.context_box, assembly.new_box.head.box_id);
+    assert_eq!(ids(&assembly), [assembly.cards[0].id]);
+    assert_eq!(assembly.new_box.head.handover_hash, Some(handover(&instruction()).hash));
+}
+
+#[test]
+fn pk_04_absent_and_null_arguments_write_nothing() {
+    let packing =
+        json!({ "pack_arguments": [{ "arg_key": "absent" }, { "arg_key": "a" }, { "arg_key": "b" }] });
+    let assembly = pack(&command(json!({ "a": null, "b": "x" }), &packing), &[]).unwrap();
+    assert_eq!(assembly.cards.len(), 1);
+    assert_eq!(assembly.packed.cards[0].source, EntrySource::Argument(2));
+}
+
+#[test]
+fn pk_06_metadata_is_copied_and_the_role_kept() {
+    let packing = json!({ "pack_arguments": [
+        { "arg_key": "a", "card_metadata": { "role": "system", "k": 1 } }, { "arg_key": "a", "as_card_type": "my.kind" },
+    ] });
+    let command = command(json!({ "a": "x" }), &packing);
+    let before = command.handover.clone();
+    let first = pack(&command, &[]).unwrap();
+    let second = pack(&command, &[]).unwrap();
+    assert_eq!(command.handover, before);
+    let metadata: Vec<_> = first.cards.iter().map(|card| card.metadata.to_value()).collect();
+    let kept = json!({ "type": "task.instruction", "role": "system", "k": 1, "author_id": "delegate_async" });
+    assert_eq!(metadata[0], kept);
+    assert_eq!(metadata[1], json!({ "type": "my.kind", "role": "user", "author_id": "delegate_async" }));
+    assert_eq!(second.cards[0].metadata.to_value(), kept);
+}
+
+#[test]
+fn pk_07_structure_stays_and_the_rest_becomes_text() {
+    for (argument, content) in [
+        (json!(42), json!("42")),
+        (json!(1.5), json!("1.5")),
+        (json!(true), json!("true")),
+        (json!(""), json!("")),
+        (json!("  as is \n"), json!("  as is \n")),
+        (json!({ "a": 1 }), json!({ "a": 1 })),
+        (json!([1, "x"]), json!([1, "x"])),
+    ] {
+        let assembly = pack(&command(json!({ "instruction": argument }), &instruction()), &[]).unwrap();
+        assert_eq!(assembly.cards[0].content.to_value(), content, "{argument}");
+    }
+}
+
+#[test]
+fn pk_08_result_fields_have_a_shape() {
+    let packing = json!({ "pack_arguments": [
+        { "arg_key": "instruction" }, { "arg_key": "f", "as_card_type": "task.result_fields" },
+    ] });
+    let with = |fields: Value| pack(&command(json!({ "instruction": "x", "f": fields }), &packing), &[]);
+    let good = json!([{ "name": "a", "description": "", "type": "number" }]);
+    let assembly = with(good.clone()).unwrap();
+    assert_eq!(assembly.cards[1].content.to_value(), json!({ "fields": good }));
+    assert_eq!(assembly.cards[1].role.as_str(), "user");
+    for (bad, field) in [
+        (json!("x"), "arguments/f"),
+        (json!({}), "arguments/f"),
+        (json!([1]), "arguments/f/0"),
+        (
+            json!([{ "name": "a", "description": "b" }, { "name": " ", "description": "b" }]),
+            "arguments/f/1/name",
+        ),
+        (json!([{ "name": "a" }]), "arguments/f/0/description"),
+        (json!([{ "name": 1, "description": "b" }]), "arguments/f/0/name"),
+    ] {
+        match with(bad.clone()) {
+            Err(Rejection::Invalid(invalid)) => assert_eq!(invalid.field_name(), field, "{bad}"),
+            other => panic!("{bad}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn pk_09_one_card_per_rule_by_the_tool() {
+    let packing = json!({ "pack_arguments": [{ "arg_key": "a" }, { "arg_key": "a" }] });
+    let assembly = pack(&command(json!({ "a": "x" }), &packing), &[]).unwrap();
+    assert_eq!(assembly.cards.len(), 2);
+    assert_ne!(assembly.cards[0].id, assembly.cards[1].id);
+    assert!(assembly.cards.iter().all(|card| card.author_id.as_deref() == Some("delegate_async")));
+    for bad in [String::new(), "  ".to_owned(), "x".repeat(limits::NAME_CHARS + 1)] {
+        let command = PackContext { tool_suffix: bad, ..command(json!({ "a": "x" }), &packing) };
+        assert!(matches!(pack(&command, &[]), Err(Rejection::Invalid(_))));
+    }
+    let longest =
+        PackContext { tool_suffix: "x".repeat(limits::NAME_CHARS), ..command(json!({ "a": "x" }), &packing) };
+    assert!(pack(&longest, &[]).is_ok());
+}
+
+fn inherit(names: Value) -> Value {
+    json!({ "inherit_context": { "include_boxes_from_args": names } })
+}
+
+#[test]
+fn pk_10_an_argument_names_one_box_or_many() {
+    let wanted = |arguments: Value| {
+        let command = command(arguments, &inherit(json!(["b", 7, "c"])));
+        boxes(&command.arguments, &command.handover)
+    };
+    let [a, b] = [box_id(1), box_id(2)].map(|id| id.to_string());
+    assert_eq!(wanted(json!({})).unwrap(), []);
+    assert_eq!(wanted(json!({ "b": a, "c": [b, a] })).unwrap(), [box_id(1), box_id(2)]);
+    for bad in
+        [json!({ "x": 1 }), json!(null), json!(true), json!(""), json!(1.5), json!([a, null]), json!([""])]
+    {
+        match wanted(json!({ "b": bad })) {
+            Err(Rejection::Invalid(invalid)) => {
+                assert!(
+                    invalid.to_string().contains("inherit_context.b must be a box_id or list[box_id]"),
+                    "{bad}"
+                );
+            }
+            other => panic!("{bad}: {other:?}"),
+        }
+    }
+    for unknown in [json!("b1"), json!(5), json!(["b1"])] {
+        let error = wanted(json!({ "b": unknown })).unwrap_err();
+        assert!(error.to_string().starts_with("inherit_context: box not found: "), "{error}");
+    }
+}
+
+#[test]
+fn pk_11_every_card_once_where_it_occurs_first() {
+    let command = command(json!({}), &inherit(json!(["b"])));
+    let boxes = [inherited(1, &[1, 2], 0), inherited(2, &[2, 3], 0)];
+    let assembly = pack(&command, &boxes).unwrap();
+    assert_eq!(ids(&assembly), [1, 2, 3].map(card_id));
+    assert_eq!(assembly.new_box.head.len, 3);
+    let from: Vec<_> = assembly.packed.cards.iter().map(|card| card.from.unwrap()).collect();
+    assert_eq!(from, [box_id(1), box_id(1), box_id(2)]);
+}
+
+/// CB-11, PK-13
+#[test]
+fn pk_13_a_box_is_inherited_as_one_entry_of_the_cards_it_shows_now() {
+    for len in [5, 5_000] {
+        let cards: Vec<u128> = (1..=len).collect();
+        let assembly = pack(&command(json!({}), &inherit(json!(["b"]))), &[inherited(9, &cards, 0)]).unwrap();
+        let segment = Segment { box_id: box_id(9), generation: Generation::FIRST, len: len as u32 };
+        assert_eq!(
+            assembly.new_box.entries,
+            [Entry { item: Item::Segment(segment), source: EntrySource::Inherited }]
+        );
+        assert_eq!((assembly.new_box.head.len, assembly.new_box.head.depth), (len as u32, 1));
+    }
+    let empty = pack(&command(json!({}), &inherit(json!(["b"]))), &[inherited(9, &[], 0)]).unwrap();
+    assert_eq!((empty.new_box.entries, empty.new_box.head.depth), (vec![], 0));
+}
+
+#[test]
+fn past_the_nesting_limit_cards_are_written_out() {
+    let command = command(json!({}), &inherit(json!(["b"])));
+    let deep = [inherited(1, &[1, 2], limits::SEGMENT_DEPTH), inherited(2, &[3], limits::SEGMENT_DEPTH - 1)];
+    let assembly = pack(&command, &deep).unwrap();
+    assert_eq!((assembly.new_box.entries.len(), assembly.new_box.head.depth), (3, limits::SEGMENT_DEPTH));
+    let assembly = pack(&command, &deep[..1]).unwrap();
+    assert_eq!((assembly.new_box.entries.len(), assembly.new_box.head.depth), (2, 0));
+}
+
+#[test]
+fn a_packed_box_is_bounded() {
+    let full: Vec<u128> = (1..=limits::BOX_CARDS as u128).collect();
+    let boxes = [inherited(1, &full, 0)];
+    assert!(pack(&command(json!({}), &inherit(json!(["b"]))), &boxes).is_ok());
+    let packing = json!({ "pack_arguments": [{ "arg_key": "instruction" }], "inherit_context": { "include_boxes_from_args": ["b"] } });
+    let over = pack(&command(json!({ "instruction": "x" }), &packing), &boxes);
+    assert!(matches!(over, Err(Rejection::Invalid(Invalid::TooLarge { .. }))));
+}
+
+#[test]
+fn pk_14_the_pointer_comes_last_and_needs_a_parent() {
+    let packing = json!({ "pack_arguments": [{ "arg_key": "instruction" }], "inherit_context": { "include_parent": true } });
+    let command = command(json!({ "instruction": "x" }), &packing);
+    let assembly = pack(&command, &[]).unwrap();
+    let pointer = &assembly.cards[1];
+    assert_eq!(pointer.content.to_value(), json!({ "parent_agent_id": "boss" }));
+    assert_eq!((pointer.kind.as_str(), pointer.role.as_str()), ("meta.parent_pointer", "system"));
+    assert_eq!(pointer.author_id.as_deref(), Some("boss"));
+    assert_eq!(assembly.packed.cards[1].source, EntrySource::Parent);
+    let orphan = PackContext { source_agent: None, ..command };
+    match pack(&orphan, &[]) {
+        Err(Rejection::Invalid(invalid)) => assert_eq!(invalid.field_name(), "source_agent_id"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn pk_15_arguments_then_boxes_then_parent_unless_told_otherwise() {
+    let order = |order: &str| {
+        let packing = json!({
+            "pack_arguments": [{ "arg_key": "instruction" }],
+            "inherit_context": { "include_boxes_from_args": ["b"], "include_parent": true },
+            "order": order,
+        });
+        let command = command(json!({ "instruction": "x" }), &packing);
+        let assembly = pack(&command, &[inherited(1, &[1, 2], 0)]).unwrap();
+        let entries: Vec<_> = assembly.new_box.entries.iter().map(|entry| entry.source).collect();
+        let shown: Vec<_> = assembly.packed.cards.iter().map(|card| card.source).collect();
+        (entries, shown)
+    };
+    let (argument, inherited, parent) =
+        (EntrySource::Argument(0), EntrySource::Inherited, EntrySource::Parent);
+    let (entries, shown) = order("args_first");
+    assert_eq!(entries, [argument, inherited, parent]);
+    assert_eq!(shown, [argument, inherited, inherited, parent]);
+    let (entries, shown) = order("inherit_first");
+    assert_eq!(entries, [inherited, argument, parent]);
+    assert_eq!(shown, [inherited, inherited, argument, parent]);
+}
+
+#[test]
+fn pk_17_packing_makes_one_box_and_nothing_else() {
+    let command = command(json!({ "instruction": "x" }), &instruction());
+    let decision = decide(&project(), &command, &profile(), &[], &moment()).unwrap();
+    let boxes = decision.commit.writes.iter().filter(|write| matches!(write, Write::CreateBox(_))).count();
+    assert_eq!((boxes, decision.commit.writes.len()), (1, 2));
+}
+
+#[test]
+fn pk_19_the_record_names_tool_source_profile_boxes_and_rules() {
+    let packing = inherit(json!(["b"]));
+    let command = command(json!({}), &packing);
+    let decision = decide(&project(), &command, &profile(), &[inherited(1, &[1], 0)], &moment()).unwrap();
+    let [audit] = &decision.commit.audit[..] else { panic!("{:?}", decision.commit.audit) };
+    assert_eq!(
+        (audit.action, &audit.subject),
+        (AuditAction::ContextPack, &decision.outcome.context_box.to_string())
+    );
+    let detail = audit.detail.to_value();
+    assert_eq!(detail["tool_suffix"], "delegate_async");
+    assert_eq!(detail["source_agent_id"], "boss");
+    assert_eq!(detail["profile_name"], "Analyst");
+    assert_eq!(detail["inherited"], json!([{ "box_id": box_id(1).to_string(), "generation": 1, "len": 1 }]));
+    assert_eq!(detail["handover_hash"], handover(&packing).hash.to_string());
+    assert_eq!(detail.get("not_handed_over"), None);
+}
+
+#[test]
+fn pk_22_what_is_required_must_be_there() {
+    let required = |arguments: &[&str], card_types: &[&str]| Required {
+        arguments: arguments.iter().map(ToString::to_string).collect(),
+        card_types: card_types.iter().map(ToString::to_string).collect(),
+    };
+    let with = |required, arguments: Value| {
+        let command = PackContext { required, ..command(arguments, &instruction()) };
+        let mut from = inherited(1, &[1], 0);
+        from.card_types.insert("my.fact".to_owned());
+        pack(&command, &[from]).map(drop)
+    };
+    assert!(
+        with(required(&["instruction"], &["task.instruction", "my.fact"]), json!({ "instruction": "x" }))
+            .is_ok()
+    );
+    assert!(with(required(&["instruction"], &[]), json!({ "instruction": null })).is_err());
+    assert!(with(required(&[], &["task.instruction"]), json!({})).is_err());
+    assert!(with(required(&[], &["other"]), json!({ "instruction": "x" })).is_err());
+}
+
+#[test]
+fn x_04_an_agent_hands_on_only_what_it_was_handed() {
+    let within = |allowed: &[u128], mode| {
+        let boxes = allowed.iter().copied().map(box_id).collect();
+        let reach = Reach::HandedOver { boxes, mode };
+        let command = PackContext { reach, ..command(json!({}), &inherit(json!(["b"]))) };
+        decide(&project(), &command, &profile(), &[inherited(1, &[1], 0), inherited(2, &[2], 0)], &moment())
+    };
+    assert!(within(&[1, 2], InheritMode::Enforce).is_ok());
+    for allowed in [&[][..], &[1], &[2], &[3]] {
+        assert!(
+            matches!(within(allowed, InheritMode::Enforce), Err(Rejection::UnauthorizedBox { .. })),
+            "{allowed:?}"
+        );
+    }
+    let audited = within(&[1], InheritMode::Audit).unwrap();
+    assert_eq!(audited.commit.audit[0].detail.to_value()["not_handed_over"], json!([box_id(2).to_string()]));
+    assert_eq!(denied(&Reach::Project, &[box_id(1)]), []);
+}
