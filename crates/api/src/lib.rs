@@ -17,6 +17,7 @@ pub mod handover;
 mod list;
 pub mod openapi;
 pub mod parse;
+pub mod pmo;
 pub mod projects;
 pub mod reports;
 pub mod roster;

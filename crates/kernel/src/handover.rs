@@ -5,7 +5,7 @@ use cardwire_model::{BoxId, Card, CardId, Keys, Profile, ProfileName, ProjectId,
 use cardwire_protocol::{
     Rejection,
     handover::{
-        pack::{self, Assembly, Inherited, PackContext, Packed, PackedCard},
+        pack::{self, Assembly, Inherited, PackContext, Packed, PackedCard, Required, Target},
         profile,
     },
 };
@@ -50,14 +50,14 @@ impl Kernel {
     ) -> Result<Done<Packed>, KernelError> {
         let profile = self.target_profile(project, command).await?;
         let boxes = pack::boxes(&command.arguments, &command.handover)?;
-        let (inherited, missing) = self.inherited(project, command, &boxes).await?;
+        let (inherited, missing) = self.inherited(project, &command.required, &boxes).await?;
         if let Some(id) = missing.first() {
             return Err(pack::no_box(id).into());
         }
-        let realm = Realm::from(project.clone());
+        let (realm, target) = (Realm::from(project.clone()), Target::from(&profile));
         let plan = Plan { realm: &realm, caller, keys: Keys::default(), flat: None, remember };
         // A box that grows or is rewritten meanwhile keeps what was read of it.
-        self.execute(plan, |_, moment| pack::decide(project, command, &profile, &inherited, moment)).await
+        self.execute(plan, |_, moment| pack::decide(project, command, &target, &inherited, moment)).await
     }
 
     /// Says what [`Self::pack_context`] would do, on the same path up to the commit.
@@ -71,9 +71,9 @@ impl Kernel {
         let boxes = pack::boxes(&command.arguments, &command.handover)?;
         let denied = pack::denied(&command.reach, &boxes);
         let allowed: Vec<BoxId> = boxes.into_iter().filter(|id| !denied.contains(id)).collect();
-        let (inherited, missing) = self.inherited(project, command, &allowed).await?;
+        let (inherited, missing) = self.inherited(project, &command.required, &allowed).await?;
         let Assembly { cards, packed, .. } =
-            pack::assemble(command, &profile, &inherited, &self.moment(caller))?;
+            pack::assemble(command, &Target::from(&profile), &inherited, &self.moment(caller))?;
         let text = self.get_cards(project, &[profile.card_id], true).await?;
         Ok(Preflight {
             profile_box: packed.profile_box,
@@ -138,10 +138,10 @@ impl Kernel {
     }
 
     /// The boxes to inherit as they are now, and those that are not there.
-    async fn inherited(
+    pub(crate) async fn inherited(
         &self,
         project: &ProjectId,
-        command: &PackContext,
+        required: &Required,
         boxes: &[BoxId],
     ) -> Result<(Vec<Inherited>, Vec<BoxId>), KernelError> {
         let keys = Keys { boxes: boxes.to_vec(), ..Keys::default() };
@@ -156,7 +156,7 @@ impl Kernel {
             // The cache may be ahead of the head.
             cards.truncate(head.len as usize);
             let mut from = Inherited { head, cards, card_types: Default::default() };
-            if !command.required.card_types.is_empty() {
+            if !required.card_types.is_empty() {
                 let cards = self.get_cards(project, &from.cards, false).await?;
                 from.card_types = cards.iter().map(|card| card.kind.as_str().to_owned()).collect();
             }

@@ -17,6 +17,7 @@ mod facts;
 mod handover;
 pub mod ids;
 mod kernel;
+mod pmo;
 mod projects;
 pub mod spawn;
 mod tokens;

@@ -39,6 +39,13 @@ macro_rules! slug {
     };
 }
 
+impl AgentId {
+    /// The name of an agent that is made for a profile (PM-06): two ids, which are letters and digits only.
+    pub fn derived(profile_box: crate::BoxId, id: uuid::Uuid) -> Self {
+        Self(format!("{profile_box}_{}", id.simple()).into())
+    }
+}
+
 slug!(
     /// A tenant: the hard wall around cards, boxes and everything else.
     ProjectId, "project_id"

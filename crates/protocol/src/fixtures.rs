@@ -8,7 +8,7 @@ use cardwire_model::{
     ProjectId, ProjectSettings, Realm, Revision, Scope, Snapshot, Timestamp, Token, TokenId,
 };
 
-fn uuid<T: std::str::FromStr<Err = cardwire_model::Invalid>>(prefix: &str, n: u128) -> T {
+pub(crate) fn uuid<T: std::str::FromStr<Err = cardwire_model::Invalid>>(prefix: &str, n: u128) -> T {
     format!("{prefix}{n:032x}").parse().unwrap()
 }
 

@@ -11,6 +11,7 @@ pub mod decision;
 pub mod facts;
 pub mod handover;
 pub mod idempotency;
+pub mod pmo;
 pub mod project;
 pub mod roster;
 pub mod token;

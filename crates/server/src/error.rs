@@ -37,6 +37,16 @@ impl ApiError {
         Self { code, message: message.into(), detail: None, refused: None }
     }
 
+    /// Adds to the detail.
+    pub(crate) fn with_detail(mut self, more: &Value) -> Self {
+        let mut detail = self.detail.take().unwrap_or_else(|| json!({}));
+        if let (Some(detail), Some(more)) = (detail.as_object_mut(), more.as_object()) {
+            detail.extend(more.iter().map(|(name, value)| (name.clone(), value.clone())));
+        }
+        self.detail = Some(detail);
+        self
+    }
+
     /// Says which agent a refused turn was for.
     pub(crate) fn for_agent(mut self, agent_id: Option<String>) -> Self {
         if let Some(refused) = &mut self.refused {

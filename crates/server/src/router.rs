@@ -201,6 +201,7 @@ async fn dispatch(op: Op, request: crate::request::Request) -> Answer {
         Op::AddAgent => http::agents::add(request).await,
         Op::GetAgent => http::agents::get(request).await,
         Op::PackContext => http::pmo::pack(request).await,
+        Op::CallTool => http::pmo::call(request).await,
         Op::DispatchTurn => http::turns::dispatch(request).await,
         Op::ListTurns => http::turns::list(request).await,
         Op::GetTurn => http::turns::get(request).await,

@@ -40,6 +40,7 @@ pub enum Op {
     AddAgent,
     GetAgent,
     PackContext,
+    CallTool,
     DispatchTurn,
     ListTurns,
     GetTurn,

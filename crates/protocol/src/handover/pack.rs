@@ -8,7 +8,7 @@ use crate::{Decision, Moment, Rejection, decision::own_json};
 use cardwire_model::{
     AgentId, AuditAction, BoxHead, BoxId, CanonicalJson, Card, CardDraft, CardId, Commit, Entry, EntrySource,
     EventKind, Generation, InheritMode, Invalid, Item, NewAudit, NewBox, NewEvent, Origin, Profile,
-    ProjectId, Segment, Write, limits,
+    ProfileName, ProjectId, Segment, Write, limits,
 };
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
@@ -53,6 +53,21 @@ pub enum Reach {
         /// What happens to others.
         mode: InheritMode,
     },
+}
+
+/// Whom the box is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// What it is.
+    pub profile_name: ProfileName,
+    /// The box of that profile.
+    pub profile_box: BoxId,
+}
+
+impl From<&Profile> for Target {
+    fn from(profile: &Profile) -> Self {
+        Self { profile_name: profile.name.clone(), profile_box: profile.profile_box }
+    }
 }
 
 /// A box to inherit, as it is now.
@@ -101,6 +116,17 @@ pub struct Assembly {
 }
 
 impl Assembly {
+    /// The same with a box that takes no more changes.
+    pub fn sealed(mut self) -> Self {
+        self.new_box.head.sealed = true;
+        self
+    }
+
+    /// The head of the box.
+    pub fn head(&self) -> &BoxHead {
+        &self.new_box.head
+    }
+
     /// Adds everything to a commit.
     pub fn add_to(self, commit: &mut Commit) -> Packed {
         commit.writes.extend(self.cards.into_iter().map(|card| Write::PutCard(Box::new(card))));
@@ -162,19 +188,19 @@ pub fn denied(reach: &Reach, boxes: &[BoxId]) -> Vec<BoxId> {
 pub fn decide(
     project: &ProjectId,
     command: &PackContext,
-    profile: &Profile,
+    target: &Target,
     inherited: &[Inherited],
     moment: &Moment,
 ) -> Result<Decision<Packed>, Rejection> {
     let mut commit = Commit::new(project.clone());
-    let outcome = assemble(command, profile, inherited, moment)?.add_to(&mut commit);
+    let outcome = assemble(command, target, inherited, moment)?.add_to(&mut commit);
     Ok(Decision { commit, outcome })
 }
 
 /// What the box will be. `inherited` are the boxes of [`boxes`], in that order.
 pub fn assemble(
     command: &PackContext,
-    profile: &Profile,
+    target: &Target,
     inherited: &[Inherited],
     moment: &Moment,
 ) -> Result<Assembly, Rejection> {
@@ -211,11 +237,11 @@ pub fn assemble(
         handover_hash: Some(handover.hash),
         created_at: moment.now,
     };
-    let facts = record(command, profile, inherited, &outside);
+    let facts = record(command, target, inherited, &outside);
     let cards = packed.into_iter().map(|(_, card)| card).chain(parent).collect();
     Ok(Assembly {
         cards,
-        packed: Packed { context_box, profile_box: profile.profile_box, cards: shown },
+        packed: Packed { context_box, profile_box: target.profile_box, cards: shown },
         new_box: NewBox { head, entries },
         event: moment.event(EventKind::BoxCreated, context_box, &json!({ "packed_by": command.tool_suffix })),
         audit: moment.audit(AuditAction::ContextPack, context_box, &facts),
@@ -402,7 +428,7 @@ fn parent_card(command: &PackContext, moment: &Moment) -> Result<Option<Card>, I
 }
 
 /// PK-19: what the audit log keeps.
-fn record(command: &PackContext, profile: &Profile, inherited: &[Inherited], outside: &[BoxId]) -> Value {
+fn record(command: &PackContext, target: &Target, inherited: &[Inherited], outside: &[BoxId]) -> Value {
     let sources: Vec<_> = inherited
         .iter()
         .map(|from| {
@@ -416,7 +442,7 @@ fn record(command: &PackContext, profile: &Profile, inherited: &[Inherited], out
     let mut facts = json!({
         "tool_suffix": command.tool_suffix,
         "source_agent_id": command.source_agent.as_ref().map(AgentId::as_str),
-        "profile_name": profile.name.as_str(),
+        "profile_name": target.profile_name.as_str(),
         "handover_hash": command.handover.hash.to_string(),
         "inherited": sources,
     });

@@ -76,16 +76,8 @@ pub fn decide(
         return Ok(Decision::nothing(project.clone(), added));
     }
     let mut commit = Commit::new(project.clone());
-    commit
-        .writes
-        .push(Write::PutAgent { was: existing.map(|agent| agent.revision), agent: Box::new(agent.clone()) });
-    commit.writes.push(Write::AddIdentityEdge(Box::new(identity_edge(&agent, existing.is_some(), moment))));
-    let mut event =
-        moment.event(EventKind::AgentProvisioned, &agent.id, &json!({ "created": existing.is_none() }));
-    event.agent_id = Some(agent.id.clone());
-    commit.events.push(event);
-    let detail = json!({ "profile_name": agent.profile_name.as_str() });
-    commit.audit.push(moment.audit(AuditAction::AgentProvision, &agent.id, &detail));
+    let by = By { source: agent.owner.as_ref(), channel: &Channel::public(), trace_id: None };
+    provision(&mut commit, &agent, existing, &by, moment);
     Ok(Decision { commit, outcome: Added { agent, created: existing.is_none() } })
 }
 
@@ -111,14 +103,46 @@ fn merged(before: Option<&CanonicalJson>, new: &CanonicalJson) -> CanonicalJson 
     own_json(&all)
 }
 
-fn identity_edge(agent: &Agent, existed: bool, moment: &Moment) -> IdentityEdge {
+/// Who provisions, and where.
+pub(crate) struct By<'a> {
+    /// The agent that does, if one does.
+    pub(crate) source: Option<&'a AgentId>,
+    /// On which channel.
+    pub(crate) channel: &'a Channel,
+    /// In which trace.
+    pub(crate) trace_id: Option<&'a str>,
+}
+
+/// Writes the agent and how it came to be or changed: the row, the edge, the event and the record, together (PM-02).
+pub(crate) fn provision(
+    commit: &mut Commit,
+    agent: &Agent,
+    existing: Option<&Agent>,
+    by: &By<'_>,
+    moment: &Moment,
+) {
+    commit
+        .writes
+        .push(Write::PutAgent { was: existing.map(|agent| agent.revision), agent: Box::new(agent.clone()) });
+    let edge = identity_edge(agent, existing.is_some(), by, moment);
+    commit.writes.push(Write::AddIdentityEdge(Box::new(edge)));
+    let created = json!({ "created": existing.is_none() });
+    let mut event = moment.event(EventKind::AgentProvisioned, &agent.id, &created);
+    event.agent_id = Some(agent.id.clone());
+    event.trace_id = by.trace_id.map(str::to_owned);
+    commit.events.push(event);
+    let detail = json!({ "profile_name": agent.profile_name.as_str() });
+    commit.audit.push(moment.audit(AuditAction::AgentProvision, &agent.id, &detail));
+}
+
+fn identity_edge(agent: &Agent, existed: bool, by: &By<'_>, moment: &Moment) -> IdentityEdge {
     IdentityEdge {
         id: EdgeId::from_uuid(moment.fresh.uuid()),
         action: if existed { IdentityAction::Update } else { IdentityAction::Provision },
-        source_agent: agent.owner.clone(),
+        source_agent: by.source.cloned(),
         target_agent: agent.id.clone(),
-        channel: Channel::public(),
-        trace_id: None,
+        channel: by.channel.clone(),
+        trace_id: by.trace_id.map(str::to_owned),
         metadata: own_json(&json!({
             "profile_box_id": agent.profile_box.to_string(),
             "worker_target": agent.worker_target.as_str(),

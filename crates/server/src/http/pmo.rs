@@ -1,10 +1,21 @@
 //! Handover and orchestration (API-09).
 
 use super::remembered;
-use crate::{error::Answer, request::Request, respond};
+use crate::{
+    error::{Answer, ApiError},
+    request::{By, Request},
+    respond,
+};
 use axum::http::StatusCode;
-use cardwire_api::handover::{PackIn, PackOut};
-use cardwire_kernel::{Done, protocol::handover::pack::Packed};
+use cardwire_api::{
+    handover::{PackIn, PackOut},
+    pmo::{CallIn, CallOut},
+};
+use cardwire_kernel::{
+    Done,
+    protocol::{Rejection, handover::pack::Packed, pmo::calls::Answered},
+};
+use serde_json::json;
 
 pub(crate) async fn pack(request: Request) -> Answer {
     let (project, kernel) = (request.project()?, &request.state.kernel);
@@ -18,4 +29,39 @@ pub(crate) async fn pack(request: Request) -> Answer {
         Done::Replayed(answer) => respond::replayed(answer),
         Done::Fresh(packed) => respond::created(&PackOut::from(&packed)),
     }
+}
+
+pub(crate) async fn call(request: Request) -> Answer {
+    let (project, kernel) = (request.project()?, &request.state.kernel);
+    let settings = kernel.live_project(project).await?.settings;
+    let tool = request.params.get("tool").map_or("", String::as_str);
+    let by_turn = match &request.by {
+        Some(By::Turn(turn, _)) => Some(*turn),
+        Some(By::Token(_)) | None => None,
+    };
+    let call = request.body::<CallIn>()?.into_call(tool, by_turn, &request.trace_id, &settings)?;
+    let remember = request.remember(|answered: &Answered| match &answered.refused {
+        None => remembered(StatusCode::OK, &CallOut::from(answered)),
+        Some(_) => None,
+    })?;
+    let done = kernel.pmo_call(project, &request.caller()?, &call, code, remember.as_ref()).await?;
+    let answered = match done {
+        Done::Replayed(answer) => return respond::replayed(answer),
+        Done::Fresh(answered) => answered,
+    };
+    match &answered.refused {
+        None => respond::ok(&CallOut::from(&answered)),
+        Some(rejection) => {
+            let ids = json!({
+                "tool_call_id": answered.tool_call_id,
+                "tool_result_card_id": answered.result_card.to_string(),
+            });
+            Err(ApiError::from(rejection.clone()).with_detail(&ids))
+        }
+    }
+}
+
+/// The code of a refusal, for the card that records it.
+fn code(rejection: &Rejection) -> &'static str {
+    ApiError::from(rejection.clone()).code.as_str()
 }

@@ -24,6 +24,7 @@ fn path(endpoint: &Endpoint, project: &str, id: &str) -> String {
         .replace("{card_id}", id)
         .replace("{agent_turn_id}", &format!("turn_{id}"))
         .replace("{agent_id}", "somebody")
+        .replace("{tool}", "delegate_async")
         .replace("{profile_name}", "Some")
 }
 
@@ -42,6 +43,10 @@ fn body(op: Op, id: &str) -> String {
             "tool_suffix": "t", "arguments": { "b": id },
             "handover": { "target_profile_config": { "profile_name": "Some" }, "context_packing_config": {
                 "inherit_context": { "include_boxes_from_args": ["b"] } } },
+        }),
+        Op::CallTool => json!({
+            "caller_agent_id": "somebody",
+            "args": { "target_strategy": "new", "target_ref": "Some", "instruction": "x", "context_box_id": id },
         }),
         Op::DispatchTurn => {
             json!({ "agent_id": "somebody", "profile_box_id": id, "context_box_id": id })

@@ -5,6 +5,7 @@ mod access;
 mod bad_input;
 mod boxes;
 mod cards;
+mod delegate;
 mod events;
 mod idempotency;
 mod instances;

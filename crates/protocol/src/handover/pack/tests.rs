@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::fixtures::{box_id, card_id, moment, project};
-use cardwire_model::{Revision, Timestamp};
+use cardwire_model::Timestamp;
 
 fn rules(value: &Value) -> Handover {
     Handover::parse(&CanonicalJson::from_value(value).unwrap()).unwrap()
@@ -27,18 +27,8 @@ fn command(arguments: Value, packing: &Value) -> PackContext {
     }
 }
 
-fn profile() -> Profile {
-    Profile {
-        name: "Analyst".parse().unwrap(),
-        worker_target: "generic".parse().unwrap(),
-        profile_box: box_id(77),
-        card_id: card_id(77),
-        tags: vec![],
-        revision: Revision::FIRST,
-        created_at: Timestamp::from_micros(0),
-        updated_at: Timestamp::from_micros(0),
-        deleted_at: None,
-    }
+fn target() -> Target {
+    Target { profile_name: "Analyst".parse().unwrap(), profile_box: box_id(77) }
 }
 
 fn inherited(n: u128, cards: &[u128], depth: u16) -> Inherited {
@@ -57,7 +47,7 @@ fn inherited(n: u128, cards: &[u128], depth: u16) -> Inherited {
 }
 
 fn pack(command: &PackContext, inherited: &[Inherited]) -> Result<Assembly, Rejection> {
-    assemble(command, &profile(), inherited, &moment())
+    assemble(command, &target(), inherited, &moment())
 }
 
 fn ids(assembly: &Assembly) -> Vec<CardId> {
@@ -289,7 +279,7 @@ fn pk_15_arguments_then_boxes_then_parent_unless_told_otherwise() {
 #[test]
 fn pk_17_packing_makes_one_box_and_nothing_else() {
     let command = command(json!({ "instruction": "x" }), &instruction());
-    let decision = decide(&project(), &command, &profile(), &[], &moment()).unwrap();
+    let decision = decide(&project(), &command, &target(), &[], &moment()).unwrap();
     let boxes = decision.commit.writes.iter().filter(|write| matches!(write, Write::CreateBox(_))).count();
     assert_eq!((boxes, decision.commit.writes.len()), (1, 2));
 }
@@ -298,7 +288,7 @@ fn pk_17_packing_makes_one_box_and_nothing_else() {
 fn pk_19_the_record_names_tool_source_profile_boxes_and_rules() {
     let packing = inherit(json!(["b"]));
     let command = command(json!({}), &packing);
-    let decision = decide(&project(), &command, &profile(), &[inherited(1, &[1], 0)], &moment()).unwrap();
+    let decision = decide(&project(), &command, &target(), &[inherited(1, &[1], 0)], &moment()).unwrap();
     let [audit] = &decision.commit.audit[..] else { panic!("{:?}", decision.commit.audit) };
     assert_eq!(
         (audit.action, &audit.subject),
@@ -340,7 +330,7 @@ fn x_04_an_agent_hands_on_only_what_it_was_handed() {
         let boxes = allowed.iter().copied().map(box_id).collect();
         let reach = Reach::HandedOver { boxes, mode };
         let command = PackContext { reach, ..command(json!({}), &inherit(json!(["b"]))) };
-        decide(&project(), &command, &profile(), &[inherited(1, &[1], 0), inherited(2, &[2], 0)], &moment())
+        decide(&project(), &command, &target(), &[inherited(1, &[1], 0), inherited(2, &[2], 0)], &moment())
     };
     assert!(within(&[1, 2], InheritMode::Enforce).is_ok());
     for allowed in [&[][..], &[1], &[2], &[3]] {

@@ -1,0 +1,84 @@
+//! Calls of PMO tools on the wire (API-09).
+
+use crate::parse;
+use cardwire_kernel::protocol::pmo::calls::{Answered, Call};
+use cardwire_model::{Channel, Invalid, ProjectSettings, TurnId};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, value::RawValue};
+use utoipa::ToSchema;
+
+/// A call of a tool.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CallIn {
+    /// Who calls: an agent of the roster.
+    #[schema(pattern = "^[A-Za-z0-9_-]{1,128}$")]
+    pub caller_agent_id: String,
+    /// The turn that calls, where its own token is used.
+    #[serde(default)]
+    #[schema(pattern = "^turn_[0-9a-f]{32}$")]
+    pub agent_turn_id: Option<String>,
+    /// `public` when absent.
+    #[serde(default)]
+    #[schema(pattern = "^[A-Za-z0-9_-]{1,128}$")]
+    pub channel_id: Option<String>,
+    /// The tool's arguments: an object.
+    #[serde(default)]
+    #[schema(value_type = Option<Object>)]
+    pub args: Option<Box<RawValue>>,
+}
+
+impl CallIn {
+    /// The call of this tool. `by_turn` is whose token was used, `trace_id` that of the request; `settings` say what
+    /// the project allows.
+    pub fn into_call(
+        self,
+        tool: &str,
+        by_turn: Option<TurnId>,
+        trace_id: &str,
+        settings: &ProjectSettings,
+    ) -> Result<Call, Invalid> {
+        parse::given::<TurnId>("agent_turn_id", self.agent_turn_id.as_deref())?;
+        let args = match &self.args {
+            Some(raw) => parse::canonical("args", raw)?.to_value(),
+            None => Value::Object(Map::new()),
+        };
+        let Value::Object(args) = args else { return Err(Invalid::field("args", "must be an object")) };
+        let channel = parse::given("channel_id", self.channel_id.as_deref())?;
+        Ok(Call {
+            tool: tool.to_owned(),
+            caller: parse::one("caller_agent_id", &self.caller_agent_id)?,
+            by_turn,
+            channel: channel.unwrap_or_else(Channel::public),
+            trace_id: trace_id.to_owned(),
+            args,
+            max_depth: settings.recursion_depth(),
+            acl: settings.acl.inherit,
+        })
+    }
+}
+
+/// How a call ended.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct CallOut {
+    /// The call.
+    pub tool_call_id: String,
+    /// `success`, or `failed` when the target did not accept.
+    pub status: &'static str,
+    /// What the caller is told.
+    #[schema(value_type = Object)]
+    pub result: Value,
+    /// The `tool.result` card.
+    pub tool_result_card_id: String,
+}
+
+impl From<&Answered> for CallOut {
+    fn from(answered: &Answered) -> Self {
+        Self {
+            tool_call_id: answered.tool_call_id.clone(),
+            status: if answered.is_success { "success" } else { "failed" },
+            result: answered.result.clone(),
+            tool_result_card_id: answered.result_card.to_string(),
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Calls of PMO tools: read who and what takes part, decide, and write the call, its answer and what it did as one
+//! commit. A call that is refused leaves the call and its answer only (PM-16).
+
+use crate::{Caller, Done, Kernel, KernelError, Remember};
+use cardwire_model::{Agent, AgentId, Commit, Head, Keys, ProjectId, Realm, Write, limits};
+use cardwire_protocol::{
+    Decision, Moment, Rejection,
+    handover::pack::{self, Required},
+    idempotency::{self, Known},
+    pmo::{
+        calls::{self, Answered, Call},
+        delegate::{self, Boxes, Delegate, Given, Parties, Strategy, Target},
+    },
+};
+use cardwire_store::CommitError;
+use serde_json::Value;
+
+impl Kernel {
+    /// Runs a call to its end. `code` names a refusal on the wire.
+    pub async fn pmo_call(
+        &self,
+        project: &ProjectId,
+        caller: &Caller,
+        call: &Call,
+        code: fn(&Rejection) -> &'static str,
+        remember: Option<&Remember<Answered>>,
+    ) -> Result<Done<Answered>, KernelError> {
+        let realm = Realm::from(project.clone());
+        let answer = Keys { answer: remember.map(|remember| remember.key.clone()), ..Keys::default() };
+        for _ in 0..limits::DECIDE_ATTEMPTS {
+            let known = match remember {
+                Some(remember) => {
+                    idempotency::known(&self.store.load(&realm, &answer).await?, &remember.key)?
+                }
+                None => Known::Repeatable,
+            };
+            if let Known::Answered(answer) = known {
+                return Ok(Done::Replayed(answer));
+            }
+            let (from, from_head) = self.party(project, &call.caller).await?;
+            let moment = self.moment(caller);
+            let tool_call_id = calls::fresh_call_id(&moment);
+            let handled = self.handle(project, call, &tool_call_id, (from, from_head), &moment).await;
+            let Decision { mut commit, outcome } = match handled {
+                Ok((commit, result)) => answered(commit, call, tool_call_id, Ok(result), &moment)?,
+                Err(KernelError::Rejected(Rejection::Lost(agent))) => {
+                    self.rebuild(project, caller, &agent).await?;
+                    continue;
+                }
+                Err(KernelError::Rejected(rejection)) => {
+                    let told = calls::refusal(&rejection, target_id(call).as_ref(), code(&rejection));
+                    let commit = Commit::new(project.clone());
+                    answered(commit, call, tool_call_id, Err((rejection, told)), &moment)?
+                }
+                Err(error) => return Err(error),
+            };
+            if let (Some(remember), Known::New) = (remember, known) {
+                let answer = (remember.render)(&outcome);
+                commit.writes.push(idempotency::remember(&remember.key, answer, moment.now));
+            }
+            match self.commit(commit).await {
+                Ok(()) => return Ok(Done::Fresh(outcome)),
+                Err(CommitError::Conflict(_)) => {}
+                Err(CommitError::Store(error)) => return Err(error.into()),
+            }
+        }
+        Err(KernelError::Contended)
+    }
+
+    /// Does what the tool is for.
+    async fn handle(
+        &self,
+        project: &ProjectId,
+        call: &Call,
+        tool_call_id: &str,
+        (caller, caller_head): (Agent, Option<Head>),
+        moment: &Moment,
+    ) -> Result<(Commit, Value), KernelError> {
+        let command = Delegate::parse(&call.tool, &call.args).map_err(Rejection::from)?;
+        let command = command.ok_or_else(|| Rejection::NotFound { what: "tool", id: call.tool.clone() })?;
+        let policy = self.policy(project, &caller).await?;
+        let target = self.target(project, &command).await?;
+        let parties = Parties { caller, caller_head, policy, target };
+        let boxes = delegate::boxes(&command, &parties)?;
+        let (inherited, missing) = self.inherited(project, &Required::default(), &boxes).await?;
+        if let Some(id) = missing.first() {
+            return Err(pack::no_box(id).into());
+        }
+        let known = self.boxes_of(project, &parties).await?;
+        let given = Given { parties, inherited, known };
+        let decision = delegate::decide(project, call, tool_call_id, &command, &given, moment)?;
+        Ok((decision.commit, delegate::result(&decision.outcome)))
+    }
+
+    /// An agent of the roster with its head.
+    async fn party(&self, project: &ProjectId, id: &AgentId) -> Result<(Agent, Option<Head>), KernelError> {
+        let keys = Keys { agent: Some(id.clone()), ..Keys::default() };
+        let found = self.store.load(&Realm::from(project.clone()), &keys).await?;
+        let missing = || Rejection::NotFound { what: "agent", id: id.to_string() };
+        let agent = found.agent.ok_or_else(missing)?;
+        if found.head.is_none() && found.lost.as_ref().is_some_and(|lost| lost.is_something()) {
+            return Err(Rejection::Lost(id.clone()).into());
+        }
+        Ok((agent, found.head))
+    }
+
+    async fn target(&self, project: &ProjectId, command: &Delegate) -> Result<Target, KernelError> {
+        let name = &command.target_ref;
+        if command.strategy == Strategy::New {
+            return Ok(Target::New(self.resolve_profile(project, name).await?));
+        }
+        let missing = |_| Rejection::NotFound { what: "agent", id: name.clone() };
+        let (agent, head) = self.party(project, &name.parse().map_err(missing)?).await?;
+        Ok(match command.strategy {
+            Strategy::Reuse => Target::Reuse(agent, head),
+            Strategy::New | Strategy::Clone => Target::Clone(agent, head),
+        })
+    }
+
+    /// The `delegation_policy` of an agent's profile, as it is now.
+    async fn policy(&self, project: &ProjectId, agent: &Agent) -> Result<Option<Value>, KernelError> {
+        match self.profile(project, &agent.profile_name).await {
+            Ok((_, card)) => Ok(card.content.to_value().get("delegation_policy").cloned()),
+            Err(KernelError::Rejected(Rejection::NotFound { .. })) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn boxes_of(&self, project: &ProjectId, parties: &Parties) -> Result<Boxes, KernelError> {
+        let output = parties.output_box();
+        let keys = Keys {
+            boxes: output.into_iter().chain([parties.profile_box()]).collect(),
+            writers_of: output.into_iter().collect(),
+            ..Keys::default()
+        };
+        let found = self.store.load(&Realm::from(project.clone()), &keys).await?;
+        Ok(Boxes { heads: found.boxes.into_iter().collect(), writers: found.writers.into_iter().collect() })
+    }
+}
+
+/// Whom a call names, if it names an agent.
+fn target_id(call: &Call) -> Option<AgentId> {
+    call.args.get("target_ref").and_then(Value::as_str).and_then(|id| id.trim().parse().ok())
+}
+
+/// The call, its answer, and what was done, in this order.
+fn answered(
+    done: Commit,
+    call: &Call,
+    tool_call_id: String,
+    result: Result<Value, (Rejection, Value)>,
+    moment: &Moment,
+) -> Result<Decision<Answered>, KernelError> {
+    let (is_success, result, refused) = match result {
+        Ok(result) => (true, result, None),
+        Err((rejection, told)) => (false, told, Some(rejection)),
+    };
+    let call_card = calls::call_card(call, &tool_call_id, moment).map_err(Rejection::from)?;
+    let card =
+        calls::result_card(call, &tool_call_id, is_success, &result, moment).map_err(Rejection::from)?;
+    let result_card = card.id;
+    let mut commit = done;
+    commit.writes.insert(0, Write::PutCard(Box::new(call_card)));
+    commit.writes.push(Write::PutCard(Box::new(card)));
+    // A target that refuses is an answer, not a bad request.
+    let refused = refused.filter(|rejection| !matches!(rejection, Rejection::Refused(_)));
+    Ok(Decision { commit, outcome: Answered { tool_call_id, result_card, is_success, result, refused } })
+}

@@ -1,0 +1,7 @@
+//! The calls of the PMO: who may hand work to whom, and what that writes (SPEC.md, PMO handlers).
+
+pub mod calls;
+pub mod delegate;
+pub mod policy;
+
+mod args;

@@ -1,0 +1,354 @@
+//! Hand work to an agent: a new one, one that is there, or a copy of one (PM-05..PM-13). Identity, context and turn are
+//! one commit: whatever is not accepted leaves no agent and no box.
+
+use super::{args::Args, calls::Call, policy};
+use crate::{
+    Decision, Moment, Rejection,
+    handover::{
+        Handover,
+        pack::{self, Inherited, PackContext, Reach, Required, Target as PackTarget},
+    },
+    roster::add_agent::{self, By},
+    turn::dispatch::{self, Dispatch, Dispatched, Receipt},
+};
+use cardwire_model::{
+    Agent, AgentId, BoxHead, BoxId, CanonicalJson, Commit, Head, Invalid, Nudge, Origin, Profile, ProjectId,
+    Revision, Snapshot, Write,
+};
+use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, HashSet};
+
+/// Who gets the work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Strategy {
+    /// A new agent of a profile.
+    New,
+    /// An agent that is there.
+    Reuse,
+    /// A new agent like another, which is given what that one has written.
+    Clone,
+}
+
+/// Work to hand over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delegate {
+    /// Who gets it.
+    pub strategy: Strategy,
+    /// The profile, or the agent.
+    pub target_ref: String,
+    /// What to do.
+    pub instruction: String,
+    /// What to give besides.
+    pub context_box: Option<String>,
+    /// Give what the caller has written, too.
+    pub include_history: bool,
+}
+
+impl Delegate {
+    /// Reads the arguments of one of the tools that delegate; `None` for any other tool.
+    pub fn parse(tool: &str, given: &Map<String, Value>) -> Result<Option<Self>, Invalid> {
+        let args = Args { tool, given };
+        let to_new = |target_ref, instruction, include_history| {
+            Some(Self {
+                strategy: Strategy::New,
+                target_ref,
+                instruction,
+                context_box: None,
+                include_history,
+            })
+        };
+        match tool {
+            "delegate_async" => {
+                args.only(&["target_strategy", "target_ref", "instruction", "context_box_id"])?;
+                let strategy = match args.required("target_strategy")?.to_ascii_lowercase().as_str() {
+                    "new" => Strategy::New,
+                    "reuse" => Strategy::Reuse,
+                    "clone" => Strategy::Clone,
+                    _ => return Err(args.refuse("target_strategy", "must be one of new|reuse|clone")),
+                };
+                Ok(Some(Self {
+                    strategy,
+                    target_ref: args.required("target_ref")?,
+                    instruction: args.required("instruction")?,
+                    context_box: args.optional("context_box_id")?,
+                    include_history: false,
+                }))
+            }
+            "launch_principal" => {
+                args.only(&["profile_name", "instruction"])?;
+                Ok(to_new(args.required("profile_name")?, args.required("instruction")?, false))
+            }
+            "ask_expert" => {
+                args.only(&["expert_profile", "question", "include_history"])?;
+                let (profile, question) = (args.required("expert_profile")?, args.required("question")?);
+                Ok(to_new(profile, question, args.flag("include_history")?))
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+/// Who takes part.
+#[derive(Debug, Clone)]
+pub struct Parties {
+    /// Who calls.
+    pub caller: Agent,
+    /// What the caller is doing.
+    pub caller_head: Option<Head>,
+    /// The `delegation_policy` of the caller's profile.
+    pub policy: Option<Value>,
+    /// Who gets the work.
+    pub target: Target,
+}
+
+/// Who gets the work.
+#[derive(Debug, Clone)]
+pub enum Target {
+    /// A new agent of this profile.
+    New(Profile),
+    /// This agent.
+    Reuse(Agent, Option<Head>),
+    /// A new agent like this one.
+    Clone(Agent, Option<Head>),
+}
+
+/// Rows about the boxes that the turn is given.
+#[derive(Debug, Clone, Default)]
+pub struct Boxes {
+    /// The heads of the profile's box and of the output box.
+    pub heads: BTreeMap<BoxId, BoxHead>,
+    /// Who writes the output box.
+    pub writers: Vec<(BoxId, AgentId)>,
+}
+
+/// Where an agent writes now, or has written last (PM-08).
+fn current_output(head: Option<&Head>) -> Option<BoxId> {
+    let head = head?;
+    head.live.as_ref().map(|live| live.output_box).or(head.last_output_box)
+}
+
+impl Parties {
+    /// The box that the target writes on: the one it has (PM-07).
+    pub fn output_box(&self) -> Option<BoxId> {
+        match &self.target {
+            Target::Reuse(_, head) => current_output(head.as_ref()),
+            Target::New(_) | Target::Clone(..) => None,
+        }
+    }
+
+    /// The box of the target's profile.
+    pub fn profile_box(&self) -> BoxId {
+        match &self.target {
+            Target::New(profile) => profile.profile_box,
+            Target::Reuse(agent, _) | Target::Clone(agent, _) => agent.profile_box,
+        }
+    }
+
+    /// Boxes that were handed to the caller.
+    fn handed_over(&self) -> HashSet<BoxId> {
+        let live = self.caller_head.as_ref().and_then(|head| head.live.as_ref());
+        let of_turn = live.map(|live| [live.profile_box, live.context_box, live.output_box]);
+        let remembered = self.caller_head.as_ref().and_then(|head| head.last_output_box);
+        of_turn.into_iter().flatten().chain(remembered).chain([self.caller.profile_box]).collect()
+    }
+}
+
+/// What the target is given besides the instruction, in order (PM-09).
+pub fn boxes(command: &Delegate, parties: &Parties) -> Result<Vec<BoxId>, Rejection> {
+    let mut boxes = vec![];
+    if let Some(id) = &command.context_box {
+        boxes.push(id.parse().map_err(|_| pack::no_box(id))?);
+    }
+    if command.include_history {
+        let missing = || Invalid::field("args/include_history", "caller output_box missing");
+        boxes.push(current_output(parties.caller_head.as_ref()).ok_or_else(missing)?);
+    }
+    if let Target::Clone(_, head) = &parties.target {
+        let missing = || Invalid::field("args/target_ref", "source output_box missing");
+        boxes.push(current_output(head.as_ref()).ok_or_else(missing)?);
+    }
+    Ok(crate::facts::distinct(&boxes))
+}
+
+/// What was read.
+#[derive(Debug, Clone)]
+pub struct Given {
+    /// Who takes part.
+    pub parties: Parties,
+    /// The boxes of [`boxes`], in that order.
+    pub inherited: Vec<Inherited>,
+    /// What is known of the boxes of the turn.
+    pub known: Boxes,
+}
+
+/// Hands the work over.
+pub fn decide(
+    project: &ProjectId,
+    call: &Call,
+    tool_call_id: &str,
+    command: &Delegate,
+    given: &Given,
+    moment: &Moment,
+) -> Result<Decision<Receipt>, Rejection> {
+    let Given { parties, inherited, known } = given;
+    check_policy(parties)?;
+    let mut commit = Commit::new(project.clone());
+    fence(&mut commit, call, parties, moment)?;
+    let (agent, head) = identity(&mut commit, call, parties, moment);
+    let target = PackTarget { profile_name: agent.profile_name.clone(), profile_box: agent.profile_box };
+    let assembly =
+        pack::assemble(&packing(call, command, parties, &target, inherited), &target, inherited, moment)?;
+    let assembly = assembly.sealed();
+    let context = assembly.head().clone();
+    assembly.add_to(&mut commit);
+
+    let parent = parties.caller_head.as_ref().and_then(|head| head.live.as_ref());
+    let turn = Dispatch {
+        agent_id: Some(agent.id.clone()),
+        profile_box: Some(agent.profile_box),
+        context_box: Some(context.box_id),
+        output_box: parties.output_box(),
+        turn_id: None,
+        correlation_id: None,
+        channel: call.channel.clone(),
+        trace_id: call.trace_id.clone(),
+        parent_turn: parent.map(|live| live.turn_id),
+        parent_call: Some(tool_call_id.to_owned()),
+        parent_step: None,
+        source_agent: Some(call.caller.clone()),
+        display_name: None,
+        runtime_config: CanonicalJson::empty_object(),
+        queue_if_busy: true,
+        emit_state_event: true,
+        max_depth: call.max_depth,
+    };
+    let mut snapshot = Snapshot {
+        agent: Some(agent),
+        head,
+        depth: parent.map(|live| live.depth),
+        writers: known.writers.iter().cloned().collect(),
+        ..Snapshot::default()
+    };
+    snapshot.boxes.extend(known.heads.iter().map(|(id, head)| (*id, head.clone())));
+    snapshot.boxes.insert(context.box_id, context);
+    let dispatched = dispatch::decide(&snapshot, project, &turn, moment)?;
+    let Dispatched::Accepted(receipt) = dispatched.outcome else {
+        return Err(Rejection::Conflict("the turn was there already".to_owned()));
+    };
+    commit.expect.extend(dispatched.commit.expect);
+    commit.writes.extend(dispatched.commit.writes);
+    commit.events.extend(dispatched.commit.events);
+    commit.audit.extend(dispatched.commit.audit);
+    Ok(Decision { commit, outcome: *receipt })
+}
+
+/// What the caller is told of work that was accepted (PM-11).
+pub fn result(receipt: &Receipt) -> Value {
+    json!({
+        "status": "accepted",
+        "agent_id": receipt.agent_id.as_str(),
+        "agent_turn_id": receipt.turn_id.to_string(),
+        "turn_epoch": receipt.epoch.map(|epoch| epoch.get()),
+        "context_box_id": receipt.context_box.to_string(),
+        "output_box_id": receipt.output_box.to_string(),
+    })
+}
+
+/// A turn may call while it is live, and the commit holds only while it still is (DP-17).
+fn fence(commit: &mut Commit, call: &Call, parties: &Parties, moment: &Moment) -> Result<(), Rejection> {
+    let Some(turn) = call.by_turn else { return Ok(()) };
+    let head = parties.caller_head.as_ref();
+    let live = head.filter(|head| head.live.as_ref().is_some_and(|live| live.turn_id == turn));
+    let Some(head) = live else {
+        return Err(Rejection::StaleTurn(turn, head.map_or(0, |head| head.epoch.get())));
+    };
+    let nudge = Nudge { seen: Some(moment.now), ..Nudge::default() };
+    commit.writes.push(Write::NudgeHead { guard: head.guard(), nudge });
+    Ok(())
+}
+
+fn check_policy(parties: &Parties) -> Result<(), Rejection> {
+    let policy = parties.policy.as_ref();
+    match &parties.target {
+        Target::New(profile) => policy::check(policy, profile.name.as_str(), &profile.tags),
+        Target::Reuse(agent, _) | Target::Clone(agent, _) => {
+            policy::check(policy, agent.profile_name.as_str(), &agent.tags)
+        }
+    }
+}
+
+/// The agent that gets the work, made if need be, and its head.
+fn identity(commit: &mut Commit, call: &Call, parties: &Parties, moment: &Moment) -> (Agent, Option<Head>) {
+    let id = |profile_box: BoxId| AgentId::derived(profile_box, moment.fresh.uuid());
+    let spawned_by = call.caller.as_str();
+    let agent = match &parties.target {
+        Target::Reuse(agent, head) => return (agent.clone(), head.clone()),
+        Target::New(profile) => Agent {
+            id: id(profile.profile_box),
+            profile_name: profile.name.clone(),
+            profile_box: profile.profile_box,
+            worker_target: profile.worker_target.clone(),
+            display_name: None,
+            tags: profile.tags.clone(),
+            owner: Some(call.caller.clone()),
+            metadata: crate::decision::own_json(&json!({ "spawned_by": spawned_by })),
+            revision: Revision::FIRST,
+            created_at: moment.now,
+            updated_at: moment.now,
+        },
+        Target::Clone(source, _) => Agent {
+            id: id(source.profile_box),
+            owner: Some(source.id.clone()),
+            display_name: None,
+            metadata: crate::decision::own_json(
+                &json!({ "spawned_by": spawned_by, "derived_from": source.id.as_str() }),
+            ),
+            revision: Revision::FIRST,
+            created_at: moment.now,
+            updated_at: moment.now,
+            ..source.clone()
+        },
+    };
+    let by = By { source: Some(&call.caller), channel: &call.channel, trace_id: Some(&call.trace_id) };
+    add_agent::provision(commit, &agent, None, &by, moment);
+    (agent, None)
+}
+
+/// The one recipe of the built-in flows (PK-16).
+fn packing(
+    call: &Call,
+    command: &Delegate,
+    parties: &Parties,
+    target: &PackTarget,
+    inherited: &[Inherited],
+) -> PackContext {
+    let ids: Vec<_> = inherited.iter().map(|from| from.head.box_id).collect();
+    let mut arguments = Map::new();
+    arguments.insert("instruction".to_owned(), command.instruction.as_str().into());
+    arguments.insert("input_box_ids".to_owned(), ids.iter().map(ToString::to_string).collect());
+    PackContext {
+        tool_suffix: call.tool.clone(),
+        source_agent: Some(call.caller.clone()),
+        arguments,
+        handover: Handover::with_instruction(target.profile_name.as_str(), !ids.is_empty()),
+        required: Required::default(),
+        reach: reach(call, parties),
+        origin: if call.by_turn.is_some() { Origin::Agent } else { Origin::Operator },
+    }
+}
+
+/// an operator may hand over any box, a turn what was handed to its agent.
+fn reach(call: &Call, parties: &Parties) -> Reach {
+    if call.by_turn.is_none() {
+        return Reach::Project;
+    }
+    let mut boxes = parties.handed_over();
+    // To copy an agent is to give what it has written to the copy.
+    if let Target::Clone(_, head) = &parties.target {
+        boxes.extend(current_output(head.as_ref()));
+    }
+    Reach::HandedOver { boxes, mode: call.acl }
+}
+
+#[cfg(test)]
+mod tests;

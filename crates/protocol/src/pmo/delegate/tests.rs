@@ -1,0 +1,231 @@
+//! Each rule of delegation by its number.
+
+use super::*;
+use crate::fixtures::{box_id, card_id, moment, project, uuid};
+use cardwire_model::{
+    Channel, Generation, InboxId, InheritMode, Live, LiveState, Timestamp, TurnEpoch, TurnId,
+};
+
+fn parse(tool: &str, args: &Value) -> Result<Option<Delegate>, Invalid> {
+    Delegate::parse(tool, args.as_object().unwrap())
+}
+
+#[test]
+fn pm_05_strategy_target_and_instruction_are_required() {
+    let args = json!({ "target_strategy": " NEW ", "target_ref": " Helper ", "instruction": " Go. " });
+    let read = parse("delegate_async", &args).unwrap().unwrap();
+    assert_eq!((read.strategy, &*read.target_ref, &*read.instruction), (Strategy::New, "Helper", "Go."));
+    for name in ["target_strategy", "target_ref", "instruction"] {
+        for absent in [Value::Null, json!(""), json!("  ")] {
+            let mut args = args.clone();
+            args[name] = absent;
+            let error = parse("delegate_async", &args).unwrap_err();
+            assert!(
+                error.to_string().contains(&format!("delegate_async: args.{name} is required")),
+                "{error}"
+            );
+        }
+    }
+    assert_eq!(parse("fork_join", &json!({})).unwrap(), None);
+}
+
+#[test]
+fn pm_12_and_pm_13_are_new_agents() {
+    let launch =
+        parse("launch_principal", &json!({ "profile_name": "P", "instruction": "i" })).unwrap().unwrap();
+    assert_eq!((launch.strategy, launch.include_history), (Strategy::New, false));
+    let ask = json!({ "expert_profile": "E", "question": "q", "include_history": true });
+    let ask = parse("ask_expert", &ask).unwrap().unwrap();
+    assert_eq!((&*ask.target_ref, &*ask.instruction, ask.include_history), ("E", "q", true));
+    for wrong in [json!("true"), json!(1), json!([])] {
+        let args = json!({ "expert_profile": "E", "question": "q", "include_history": wrong });
+        assert!(parse("ask_expert", &args).is_err());
+    }
+}
+
+fn agent(id: &str) -> Agent {
+    Agent {
+        id: id.parse().unwrap(),
+        profile_name: "Helper".parse().unwrap(),
+        profile_box: box_id(50),
+        worker_target: "generic".parse().unwrap(),
+        display_name: None,
+        tags: vec![],
+        owner: None,
+        metadata: CanonicalJson::empty_object(),
+        revision: Revision::FIRST,
+        created_at: Timestamp::from_micros(0),
+        updated_at: Timestamp::from_micros(0),
+    }
+}
+
+/// A head that is idle, or has a live turn.
+fn head(id: &str, live: Option<u128>, last: Option<u128>) -> Head {
+    let live = live.map(|output| Live {
+        turn_id: uuid::<TurnId>(TurnId::PREFIX, 9),
+        inbox_id: uuid::<InboxId>(InboxId::PREFIX, 9),
+        state: LiveState::Running,
+        channel: Channel::public(),
+        worker_target: "generic".parse().unwrap(),
+        profile_box: box_id(50),
+        context_box: box_id(51),
+        output_box: box_id(output),
+        watermark: 0,
+        depth: 3,
+        trace_id: "t".to_owned(),
+        parent_step: None,
+        dispatched_at: Timestamp::from_micros(0),
+        rung_at: None,
+        deliverable: None,
+        open_calls: 0,
+        marks: 0,
+    });
+    Head {
+        agent_id: id.parse().unwrap(),
+        epoch: TurnEpoch::new(4),
+        live: live.map(Box::new),
+        last_output_box: last.map(box_id),
+        queued: 0,
+        updated_at: Timestamp::from_micros(0),
+    }
+}
+
+fn box_head(n: u128) -> BoxHead {
+    BoxHead {
+        box_id: box_id(n),
+        generation: Generation::FIRST,
+        len: 1,
+        entries: 1,
+        depth: 0,
+        sealed: false,
+        handover_hash: None,
+        created_at: Timestamp::from_micros(0),
+    }
+}
+
+fn given(target: Target, inherited: &[u128]) -> Given {
+    let from =
+        |n: &u128| Inherited { head: box_head(*n), cards: vec![card_id(*n)], card_types: HashSet::new() };
+    let known = [50, 60].map(|n| (box_id(n), box_head(n)));
+    Given {
+        parties: Parties {
+            caller: agent("boss"),
+            caller_head: Some(head("boss", Some(52), Some(53))),
+            policy: None,
+            target,
+        },
+        inherited: inherited.iter().map(from).collect(),
+        known: Boxes { heads: known.into(), writers: vec![] },
+    }
+}
+
+fn call(by_turn: Option<u128>) -> Call {
+    Call {
+        tool: "delegate_async".to_owned(),
+        caller: "boss".parse().unwrap(),
+        by_turn: by_turn.map(|n| uuid::<TurnId>(TurnId::PREFIX, n)),
+        channel: Channel::public(),
+        trace_id: "t".to_owned(),
+        args: Map::new(),
+        max_depth: 20,
+        acl: InheritMode::Enforce,
+    }
+}
+
+fn command(strategy: Strategy) -> Delegate {
+    Delegate {
+        strategy,
+        target_ref: "x".to_owned(),
+        instruction: "Go.".to_owned(),
+        context_box: None,
+        include_history: false,
+    }
+}
+
+fn hand_over(by_turn: Option<u128>, given: &Given) -> Result<Decision<Receipt>, Rejection> {
+    decide(&project(), &call(by_turn), "call_1", &command(Strategy::Reuse), given, &moment())
+}
+
+#[test]
+fn pm_07_the_output_box_of_the_target_is_used_again() {
+    for (head, expected) in [
+        (Some(head("helper", Some(60), Some(61))), Some(box_id(60))),
+        (Some(head("helper", None, Some(60))), Some(box_id(60))),
+        (Some(head("helper", None, None)), None),
+        (None, None),
+    ] {
+        let given = given(Target::Reuse(agent("helper"), head), &[]);
+        assert_eq!(given.parties.output_box(), expected);
+        let receipt = hand_over(None, &given).unwrap().outcome;
+        assert!(expected.is_none_or(|output| output == receipt.output_box));
+    }
+}
+
+#[test]
+fn pm_08_a_copy_needs_something_to_copy() {
+    let boxes = |head: Option<Head>| {
+        let given = given(Target::Clone(agent("source"), head), &[]);
+        boxes(&command(Strategy::Clone), &given.parties)
+    };
+    assert_eq!(boxes(Some(head("source", Some(60), Some(61)))).unwrap(), [box_id(60)]);
+    assert_eq!(boxes(Some(head("source", None, Some(61)))).unwrap(), [box_id(61)]);
+    for nothing in [None, Some(head("source", None, None))] {
+        let error = boxes(nothing).unwrap_err();
+        assert!(error.to_string().contains("source output_box missing"), "{error}");
+    }
+}
+
+#[test]
+fn pm_09_the_given_box_comes_before_what_the_source_has_written() {
+    let given = given(Target::Clone(agent("source"), Some(head("source", None, Some(61)))), &[]);
+    let wanted = |context: &str| {
+        let command = Delegate { context_box: Some(context.to_owned()), ..command(Strategy::Clone) };
+        boxes(&command, &given.parties)
+    };
+    assert_eq!(wanted(&box_id(70).to_string()).unwrap(), [box_id(70), box_id(61)]);
+    assert_eq!(wanted(&box_id(61).to_string()).unwrap(), [box_id(61)]);
+    assert!(matches!(wanted("b1"), Err(Rejection::NotFound { .. })));
+}
+
+#[test]
+fn x_04_a_turn_hands_on_what_it_was_handed_and_an_operator_anything() {
+    let target = || Target::Reuse(agent("helper"), None);
+    for allowed in [50, 51, 52, 53] {
+        assert!(hand_over(Some(9), &given(target(), &[allowed])).is_ok(), "{allowed}");
+    }
+    let other = given(target(), &[99]);
+    assert!(matches!(hand_over(Some(9), &other), Err(Rejection::UnauthorizedBox { .. })));
+    assert!(hand_over(None, &other).is_ok());
+    let copy = given(Target::Clone(agent("source"), Some(head("source", None, Some(99)))), &[99]);
+    assert!(hand_over(Some(9), &copy).is_ok());
+}
+
+/// DP-17
+#[test]
+fn a_turn_that_is_not_live_hands_over_nothing() {
+    let mut given = given(Target::Reuse(agent("helper"), None), &[]);
+    let decision = hand_over(Some(9), &given).unwrap();
+    let is_fence =
+        |write: &Write| matches!(write, Write::NudgeHead { guard, .. } if guard.agent_id.as_str() == "boss");
+    assert!(decision.commit.writes.iter().any(is_fence));
+    assert!(matches!(hand_over(Some(8), &given), Err(Rejection::StaleTurn(..))));
+    given.parties.caller_head = Some(head("boss", None, None));
+    assert!(matches!(hand_over(Some(9), &given), Err(Rejection::StaleTurn(..))));
+    given.parties.caller_head = None;
+    assert!(matches!(hand_over(Some(9), &given), Err(Rejection::StaleTurn(..))));
+}
+
+/// DP-04
+#[test]
+fn depth_is_that_of_the_callers_turn_and_one_more() {
+    let given = given(Target::Reuse(agent("helper"), None), &[]);
+    let decision = hand_over(None, &given).unwrap();
+    let depth = decision.commit.writes.iter().find_map(|write| match write {
+        Write::Enqueue(item) => item.depth,
+        _ => None,
+    });
+    assert_eq!(depth, Some(4));
+    let call = Call { max_depth: 4, ..call(None) };
+    let refused = decide(&project(), &call, "call_1", &command(Strategy::Reuse), &given, &moment());
+    assert!(matches!(refused, Err(Rejection::Refused(_))));
+}

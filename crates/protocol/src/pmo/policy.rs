@@ -1,0 +1,62 @@
+//! To whom an agent may delegate (PM-14): what its profile's `delegation_policy` says.
+
+use crate::Rejection;
+use serde_json::Value;
+
+/// Checks the policy of the caller's profile against the target. No policy allows everything.
+pub fn check(policy: Option<&Value>, profile_name: &str, tags: &[String]) -> Result<(), Rejection> {
+    let Some(policy) = policy.filter(|policy| !policy.is_null()) else { return Ok(()) };
+    let refuse = |why: &str| Err(Rejection::Forbidden(format!("the caller's delegation_policy {why}")));
+    match policy.get("target_profiles") {
+        None | Some(Value::Null) => {}
+        Some(list) => {
+            if !texts(list).any(|allowed| allowed == profile_name) {
+                return refuse(&format!("does not allow profile {profile_name}"));
+            }
+        }
+    }
+    let Some(wanted) = policy.get("target_tags").filter(|wanted| texts(wanted).next().is_some()) else {
+        return Ok(());
+    };
+    if texts(wanted).any(|tag| tags.iter().any(|has| has == tag)) {
+        return Ok(());
+    }
+    refuse("asks for a tag that the target does not have")
+}
+
+fn texts(list: &Value) -> impl Iterator<Item = &str> {
+    list.as_array().into_iter().flatten().filter_map(Value::as_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn pm_14_null_allows_all_and_an_empty_list_none() {
+        let tags = ["fast".to_owned(), "cheap".to_owned()];
+        let check = |policy: Value| check(Some(&policy), "Foo", &tags).is_ok();
+        assert!(super::check(None, "Foo", &[]).is_ok());
+        for allowed in [
+            json!(null),
+            json!({}),
+            json!({ "target_profiles": null }),
+            json!({ "target_profiles": ["Bar", "Foo"] }),
+            json!({ "target_tags": [] }),
+            json!({ "target_tags": ["slow", "cheap"] }),
+            json!({ "target_profiles": ["Foo"], "target_tags": ["fast"] }),
+        ] {
+            assert!(check(allowed.clone()), "{allowed}");
+        }
+        for refused in [
+            json!({ "target_profiles": [] }),
+            json!({ "target_profiles": ["Bar"] }),
+            json!({ "target_tags": ["slow"] }),
+            json!({ "target_profiles": ["Foo"], "target_tags": ["slow"] }),
+            json!({ "target_profiles": "Foo" }),
+        ] {
+            assert!(!check(refused.clone()), "{refused}");
+        }
+    }
+}
