@@ -86,6 +86,26 @@ error_codes! {
     AgentBusy = 409 "agent_busy",
     /// Too many turns wait for the agent.
     InboxFull = 429 "inbox_full",
+    /// Not one of ensure, create, derive.
+    InvalidAction = 400 "invalid_action",
+    /// Tags that are no list of names.
+    InvalidTags = 400 "invalid_tags",
+    /// Metadata that is no object.
+    InvalidMetadata = 400 "invalid_metadata",
+    /// No such profile.
+    ProfileNotFound = 404 "profile_not_found",
+    /// A copy of whom?
+    MissingDerivedFrom = 400 "missing_derived_from",
+    /// The agent is a copy of somebody else.
+    DerivedAgentConflict = 409 "derived_agent_conflict",
+    /// What an agent is does not change.
+    ExistingAgentProfile = 409 "existing_agent_profile_mutation_forbidden",
+    /// Whose an agent is does not change.
+    ExistingAgentOwner = 409 "existing_agent_owner_mutation_forbidden",
+    /// Who serves an agent does not change.
+    ExistingAgentWorkerTarget = 409 "existing_agent_worker_target_mutation_forbidden",
+    /// The tags of an agent do not change.
+    ExistingAgentTags = 409 "existing_agent_tags_mutation_forbidden",
     /// Over a size limit.
     TooLarge = 413 "too_large",
     /// Too many requests by this token.
@@ -115,6 +135,16 @@ impl From<RefusalCode> for ErrorCode {
             RefusalCode::WorkerTargetMissing => Self::WorkerTargetMissing,
             RefusalCode::AgentBusy => Self::AgentBusy,
             RefusalCode::InboxFull => Self::InboxFull,
+            RefusalCode::InvalidAction => Self::InvalidAction,
+            RefusalCode::InvalidTags => Self::InvalidTags,
+            RefusalCode::InvalidMetadata => Self::InvalidMetadata,
+            RefusalCode::ProfileNotFound => Self::ProfileNotFound,
+            RefusalCode::MissingDerivedFrom => Self::MissingDerivedFrom,
+            RefusalCode::DerivedAgentConflict => Self::DerivedAgentConflict,
+            RefusalCode::ExistingAgentProfile => Self::ExistingAgentProfile,
+            RefusalCode::ExistingAgentOwner => Self::ExistingAgentOwner,
+            RefusalCode::ExistingAgentWorkerTarget => Self::ExistingAgentWorkerTarget,
+            RefusalCode::ExistingAgentTags => Self::ExistingAgentTags,
         }
     }
 }

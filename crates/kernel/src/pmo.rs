@@ -10,6 +10,7 @@ use cardwire_protocol::{
     pmo::{
         calls::{self, Answered, Call},
         delegate::{self, Boxes, Delegate, Given, Parties, Strategy, Target},
+        provision::{self, Provision},
     },
 };
 use cardwire_store::CommitError;
@@ -76,6 +77,9 @@ impl Kernel {
         (caller, caller_head): (Agent, Option<Head>),
         moment: &Moment,
     ) -> Result<(Commit, Value), KernelError> {
+        if call.tool == "provision_agent" {
+            return self.provision(project, call, moment).await;
+        }
         let command = Delegate::parse(&call.tool, &call.args).map_err(Rejection::from)?;
         let command = command.ok_or_else(|| Rejection::NotFound { what: "tool", id: call.tool.clone() })?;
         let policy = self.policy(project, &caller).await?;
@@ -90,6 +94,31 @@ impl Kernel {
         let given = Given { parties, inherited, known };
         let decision = delegate::decide(project, call, tool_call_id, &command, &given, moment)?;
         Ok((decision.commit, delegate::result(&decision.outcome)))
+    }
+
+    async fn provision(
+        &self,
+        project: &ProjectId,
+        call: &Call,
+        moment: &Moment,
+    ) -> Result<(Commit, Value), KernelError> {
+        let command = Provision::parse(&call.args)?;
+        let mut given = provision::Given {
+            existing: self.store.agent(project, &command.id).await?,
+            ..provision::Given::default()
+        };
+        if let Some(source) = &command.derived_from {
+            given.source = Some(self.party(project, source).await?.0);
+        }
+        if let Some(name) = &command.profile_name {
+            given.profile = match self.resolve_profile(project, name).await {
+                Ok(profile) => Some(profile),
+                Err(KernelError::Rejected(Rejection::NotFound { .. })) => None,
+                Err(error) => return Err(error),
+            };
+        }
+        let decision = provision::decide(project, call, &command, &given, moment)?;
+        Ok((decision.commit, provision::result(&decision.outcome)))
     }
 
     /// An agent of the roster with its head.
@@ -140,7 +169,8 @@ impl Kernel {
 
 /// Whom a call names, if it names an agent.
 fn target_id(call: &Call) -> Option<AgentId> {
-    call.args.get("target_ref").and_then(Value::as_str).and_then(|id| id.trim().parse().ok())
+    let name = if call.tool == "provision_agent" { "agent_id" } else { "target_ref" };
+    call.args.get(name).and_then(Value::as_str).and_then(|id| id.trim().parse().ok())
 }
 
 /// The call, its answer, and what was done, in this order.

@@ -262,6 +262,26 @@ refusal_codes! {
     AgentBusy = Busy "agent_busy",
     /// Too many turns wait.
     InboxFull = Busy "inbox_full",
+    /// Not one of ensure, create, derive.
+    InvalidAction = Rejected "invalid_action",
+    /// Tags that are no list of names.
+    InvalidTags = Rejected "invalid_tags",
+    /// Metadata that is no object.
+    InvalidMetadata = Rejected "invalid_metadata",
+    /// No such profile.
+    ProfileNotFound = Rejected "profile_not_found",
+    /// A copy of whom?
+    MissingDerivedFrom = Rejected "missing_derived_from",
+    /// It is a copy of somebody else.
+    DerivedAgentConflict = Rejected "derived_agent_conflict",
+    /// What an agent is does not change.
+    ExistingAgentProfile = Rejected "existing_agent_profile_mutation_forbidden",
+    /// Whose an agent is does not change.
+    ExistingAgentOwner = Rejected "existing_agent_owner_mutation_forbidden",
+    /// Who serves an agent does not change.
+    ExistingAgentWorkerTarget = Rejected "existing_agent_worker_target_mutation_forbidden",
+    /// The tags of an agent do not change.
+    ExistingAgentTags = Rejected "existing_agent_tags_mutation_forbidden",
 }
 
 impl Rejection {

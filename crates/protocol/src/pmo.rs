@@ -3,5 +3,6 @@
 pub mod calls;
 pub mod delegate;
 pub mod policy;
+pub mod provision;
 
 mod args;

@@ -9,12 +9,12 @@ use cardwire_model::{Invalid, limits};
 /// Most tags of a profile or an agent.
 const TAGS: usize = 64;
 
-fn check_tags(tags: &[String]) -> Result<(), Invalid> {
+pub(crate) fn check_tags(tags: &[String]) -> Result<(), Invalid> {
     Invalid::check_size("tags", tags.len(), TAGS, "tags")?;
     tags.iter().enumerate().try_for_each(|(index, tag)| check_name(&format!("tags/{index}"), tag))
 }
 
-fn check_name(field: &str, name: &str) -> Result<(), Invalid> {
+pub(crate) fn check_name(field: &str, name: &str) -> Result<(), Invalid> {
     let legal = !name.trim().is_empty()
         && name.chars().count() <= limits::NAME_CHARS
         && !name.chars().any(char::is_control);

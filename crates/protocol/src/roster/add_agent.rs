@@ -94,7 +94,7 @@ fn check(command: &AddAgent) -> Result<(), Invalid> {
     Invalid::check_size("metadata", command.metadata.as_bytes().len(), limits::METADATA_BYTES, "bytes")
 }
 
-fn merged(before: Option<&CanonicalJson>, new: &CanonicalJson) -> CanonicalJson {
+pub(crate) fn merged(before: Option<&CanonicalJson>, new: &CanonicalJson) -> CanonicalJson {
     let Some(before) = before else { return new.clone() };
     let (mut all, new) = (before.to_value(), new.to_value());
     if let (Some(all), Some(new)) = (all.as_object_mut(), new.as_object()) {

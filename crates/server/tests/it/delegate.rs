@@ -15,6 +15,8 @@ on_both! {
     depth_comes_from_the_callers_turn;
     a_turn_hands_on_only_what_was_handed_to_it;
     a_repeated_call_is_one_call;
+    agents_are_provisioned;
+    what_an_agent_is_does_not_change;
 }
 
 fn path(tool: &str) -> String {
@@ -347,4 +349,94 @@ async fn a_repeated_call_is_one_call(api: Api) {
     let first = send().await;
     assert_eq!(send().await, first);
     assert_eq!(roster(&api).await.len(), 2);
+}
+
+async fn provision(api: &Api, args: Value) -> Value {
+    call(api, "provision_agent", args).await.expect(200)
+}
+
+#[track_caller]
+fn refused(answer: &Value, code: &str) {
+    assert_eq!(answer["status"], "failed", "{answer}");
+    assert_eq!(
+        (&answer["result"]["status"], &answer["result"]["error_code"]),
+        (&json!("rejected"), &json!(code))
+    );
+}
+
+/// PM-02, PM-04
+async fn agents_are_provisioned(api: Api) {
+    let profile = api.profile("p1").await;
+    api.agent("boss").await;
+    let args = json!({ "action": "create", "agent_id": "a", "profile_name": "Helper", "tags": ["fast"] });
+    let made = provision(&api, args.clone()).await;
+    assert_eq!(
+        (&made["result"]["created"], &made["result"]["profile_box_id"]),
+        (&json!(true), &json!(profile))
+    );
+    assert_eq!(
+        (&made["result"]["owner_agent_id"], &made["result"]["worker_target"]),
+        (&json!("boss"), &json!("w1"))
+    );
+    assert_eq!(provision(&api, args).await["result"]["created"], false);
+    let ensured =
+        provision(&api, json!({ "agent_id": "a", "metadata": { "k": 1 }, "display_name": "A" })).await;
+    assert_eq!(ensured["result"]["created"], false);
+    let edges = api.get("/projects/p1/state/identity/edges?agent_id=a").await.expect(200);
+    let actions: Vec<_> =
+        edges["items"].as_array().unwrap().iter().map(|edge| edge["action"].clone()).collect();
+    assert_eq!(actions, [json!("update"), json!("provision")], "the repeat changed nothing");
+
+    let derived = provision(&api, json!({ "action": "derive", "agent_id": "b", "derived_from": "a" })).await;
+    assert_eq!(
+        (&derived["result"]["owner_agent_id"], &derived["result"]["tags"]),
+        (&json!("a"), &json!(["fast"]))
+    );
+    let agent = api.get("/projects/p1/agents/b").await.expect(200);
+    assert_eq!(agent["metadata"]["derived_from"], "a");
+
+    let before = roster(&api).await;
+    for (args, code) in [
+        (json!({ "action": "remove", "agent_id": "c" }), "invalid_action"),
+        (json!({ "profile_name": "Helper" }), "missing_agent_id"),
+        (json!({ "agent_id": "c", "profile_name": "Helper", "tags": "x" }), "invalid_tags"),
+        (json!({ "agent_id": "c", "profile_name": "Helper", "tags": [1] }), "invalid_tags"),
+        (json!({ "agent_id": "c", "profile_name": "Helper", "metadata": [] }), "invalid_metadata"),
+        (json!({ "agent_id": "c", "profile_name": "Nope" }), "profile_not_found"),
+        (json!({ "agent_id": "c" }), "profile_not_found"),
+        (json!({ "action": "derive", "agent_id": "c" }), "missing_derived_from"),
+        (json!({ "action": "derive", "agent_id": "a", "derived_from": "boss" }), "derived_agent_conflict"),
+    ] {
+        refused(&provision(&api, args).await, code);
+    }
+    call(&api, "provision_agent", json!({ "action": "derive", "agent_id": "c", "derived_from": "nobody" }))
+        .await
+        .expect_error(404, "not_found");
+    call(&api, "provision_agent", json!({ "agent_id": "a b", "profile_name": "Helper" }))
+        .await
+        .expect_error(400, "bad_request");
+    assert_eq!(roster(&api).await, before);
+}
+
+/// PM-03
+async fn what_an_agent_is_does_not_change(api: Api) {
+    api.profile("p1").await;
+    api.agent("boss").await;
+    provision(&api, json!({ "agent_id": "a", "profile_name": "Helper", "metadata": { "k": 1, "l": 1 } }))
+        .await;
+    let other = json!({ "worker_target": "w2", "system_prompt": "x" }).to_string();
+    api.with(&api.admin, "PUT", "/projects/p1/profiles/Other", &other).await.expect(201);
+    for (change, what) in [
+        (json!({ "profile_name": "Other" }), "profile"),
+        (json!({ "owner_agent_id": "somebody" }), "owner"),
+        (json!({ "worker_target": "w2" }), "worker_target"),
+        (json!({ "tags": ["new"] }), "tags"),
+    ] {
+        let mut args = json!({ "agent_id": "a" });
+        args.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+        refused(&provision(&api, args).await, &format!("existing_agent_{what}_mutation_forbidden"));
+    }
+    provision(&api, json!({ "agent_id": "a", "metadata": { "k": 2 }, "display_name": "A" })).await;
+    let agent = api.get("/projects/p1/agents/a").await.expect(200);
+    assert_eq!((&agent["metadata"], &agent["display_name"]), (&json!({ "k": 2, "l": 1 }), &json!("A")));
 }

@@ -220,10 +220,11 @@ fn a_turn_that_is_not_live_hands_over_nothing() {
 fn depth_is_that_of_the_callers_turn_and_one_more() {
     let given = given(Target::Reuse(agent("helper"), None), &[]);
     let decision = hand_over(None, &given).unwrap();
-    let depth = decision.commit.writes.iter().find_map(|write| match write {
-        Write::Enqueue(item) => item.depth,
-        _ => None,
-    });
+    let depth = decision
+        .commit
+        .writes
+        .iter()
+        .find_map(|write| if let Write::Enqueue(item) = write { item.depth } else { None });
     assert_eq!(depth, Some(4));
     let call = Call { max_depth: 4, ..call(None) };
     let refused = decide(&project(), &call, "call_1", &command(Strategy::Reuse), &given, &moment());
