@@ -144,22 +144,28 @@ impl From<&WouldPack> for WouldPackOut {
     }
 }
 
+impl From<&Preflight> for PreflightOut {
+    fn from(preflight: &Preflight) -> Self {
+        let context: u64 = preflight.cards.iter().map(|would| would.tokens).sum();
+        let profile = preflight.profile_tokens;
+        Self {
+            ok: preflight.missing.is_empty() && preflight.denied.is_empty(),
+            cards: preflight.cards.iter().map(WouldPackOut::from).collect(),
+            missing_box_ids: preflight.missing.iter().map(ToString::to_string).collect(),
+            denied_box_ids: preflight.denied.iter().map(ToString::to_string).collect(),
+            tokens: TokensOut { profile, context, total: profile + context },
+        }
+    }
+}
+
 impl From<&Preflight> for PackOut {
     fn from(preflight: &Preflight) -> Self {
         let there = preflight.cards.iter().filter(|would| !would.is_new);
-        let context: u64 = preflight.cards.iter().map(|would| would.tokens).sum();
-        let profile = preflight.profile_tokens;
         Self {
             context_box_id: None,
             target_profile_box_id: preflight.profile_box.to_string(),
             attached_card_ids: there.map(|would| would.packed.card_id.to_string()).collect(),
-            preflight: Some(PreflightOut {
-                ok: preflight.missing.is_empty() && preflight.denied.is_empty(),
-                cards: preflight.cards.iter().map(WouldPackOut::from).collect(),
-                missing_box_ids: preflight.missing.iter().map(ToString::to_string).collect(),
-                denied_box_ids: preflight.denied.iter().map(ToString::to_string).collect(),
-                tokens: TokensOut { profile, context, total: profile + context },
-            }),
+            preflight: Some(preflight.into()),
         }
     }
 }

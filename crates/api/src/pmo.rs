@@ -1,8 +1,11 @@
 //! Calls of PMO tools on the wire (API-09).
 
-use crate::parse;
-use cardwire_kernel::protocol::pmo::calls::{Answered, Call};
-use cardwire_model::{Channel, Invalid, ProjectSettings, TurnId};
+use crate::{handover::PreflightOut, parse};
+use cardwire_kernel::{
+    Preflight,
+    protocol::pmo::calls::{Answered, Call},
+};
+use cardwire_model::{Channel, Invalid, ProjectSettings, TurnId, limits};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::RawValue};
 use utoipa::ToSchema;
@@ -26,6 +29,10 @@ pub struct CallIn {
     #[serde(default)]
     #[schema(value_type = Option<Object>)]
     pub args: Option<Box<RawValue>>,
+    /// How long to wait for an answer that takes its time. These tools answer at once.
+    #[serde(default)]
+    #[schema(maximum = 30000)]
+    pub wait_ms: Option<u64>,
 }
 
 impl CallIn {
@@ -44,6 +51,9 @@ impl CallIn {
             None => Value::Object(Map::new()),
         };
         let Value::Object(args) = args else { return Err(Invalid::field("args", "must be an object")) };
+        if self.wait_ms.is_some_and(|wait| wait > limits::CLAIM_WAIT_MS) {
+            return Err(Invalid::field("wait_ms", format!("must be at most {}", limits::CLAIM_WAIT_MS)));
+        }
         let channel = parse::given("channel_id", self.channel_id.as_deref())?;
         Ok(Call {
             tool: tool.to_owned(),
@@ -58,27 +68,43 @@ impl CallIn {
     }
 }
 
-/// How a call ended.
+/// How a call ended; with `dry_run`, what it would give.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct CallOut {
-    /// The call.
-    pub tool_call_id: String,
-    /// `success`, or `failed` when the target did not accept.
+    /// The call; null when nothing was written.
+    pub tool_call_id: Option<String>,
+    /// `success`, `failed` when the target did not accept, or `dry_run`.
     pub status: &'static str,
-    /// What the caller is told.
+    /// What the caller is told; with `dry_run`, nothing.
     #[schema(value_type = Object)]
     pub result: Value,
     /// The `tool.result` card.
-    pub tool_result_card_id: String,
+    pub tool_result_card_id: Option<String>,
+    /// With `dry_run` only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preflight: Option<PreflightOut>,
+}
+
+impl From<&Preflight> for CallOut {
+    fn from(preflight: &Preflight) -> Self {
+        Self {
+            tool_call_id: None,
+            status: "dry_run",
+            result: Value::Object(Map::new()),
+            tool_result_card_id: None,
+            preflight: Some(preflight.into()),
+        }
+    }
 }
 
 impl From<&Answered> for CallOut {
     fn from(answered: &Answered) -> Self {
         Self {
-            tool_call_id: answered.tool_call_id.clone(),
+            tool_call_id: Some(answered.tool_call_id.clone()),
             status: if answered.is_success { "success" } else { "failed" },
             result: answered.result.clone(),
-            tool_result_card_id: answered.result_card.to_string(),
+            tool_result_card_id: Some(answered.result_card.to_string()),
+            preflight: None,
         }
     }
 }

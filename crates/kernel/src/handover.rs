@@ -74,11 +74,23 @@ impl Kernel {
         let (inherited, missing) = self.inherited(project, &command.required, &allowed).await?;
         let Assembly { cards, packed, .. } =
             pack::assemble(command, &Target::from(&profile), &inherited, &self.moment(caller))?;
-        let text = self.get_cards(project, &[profile.card_id], true).await?;
+        self.preflight_of(project, &cards, packed, missing, denied).await
+    }
+
+    /// What was found out about a box that is not written.
+    pub(crate) async fn preflight_of(
+        &self,
+        project: &ProjectId,
+        new: &[Card],
+        packed: Packed,
+        missing: Vec<BoxId>,
+        denied: Vec<BoxId>,
+    ) -> Result<Preflight, KernelError> {
+        let (_, profile) = self.box_tail(project, packed.profile_box, limits::HYDRATE_MAX, true).await?;
         Ok(Preflight {
             profile_box: packed.profile_box,
-            profile_tokens: text.iter().map(|card| u64::from(card.tokens)).sum(),
-            cards: self.would_pack(project, &cards, packed.cards).await?,
+            profile_tokens: profile.cards.iter().map(|card| u64::from(card.tokens)).sum(),
+            cards: self.would_pack(project, new, packed.cards).await?,
             missing,
             denied,
         })

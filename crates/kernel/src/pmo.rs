@@ -1,7 +1,7 @@
 //! Calls of PMO tools: read who and what takes part, decide, and write the call, its answer and what it did as one
 //! commit. A call that is refused leaves the call and its answer only (PM-16).
 
-use crate::{Caller, Done, Kernel, KernelError, Remember};
+use crate::{Caller, Done, Kernel, KernelError, Preflight, Remember};
 use cardwire_model::{Agent, AgentId, Commit, Head, Keys, ProjectId, Realm, Write, limits};
 use cardwire_protocol::{
     Decision, Moment, Rejection,
@@ -82,9 +82,7 @@ impl Kernel {
         }
         let command = Delegate::parse(&call.tool, &call.args).map_err(Rejection::from)?;
         let command = command.ok_or_else(|| Rejection::NotFound { what: "tool", id: call.tool.clone() })?;
-        let policy = self.policy(project, &caller).await?;
-        let target = self.target(project, &command).await?;
-        let parties = Parties { caller, caller_head, policy, target };
+        let parties = self.parties(project, &command, (caller, caller_head)).await?;
         let boxes = delegate::boxes(&command, &parties)?;
         let (inherited, missing) = self.inherited(project, &Required::default(), &boxes).await?;
         if let Some(id) = missing.first() {
@@ -93,7 +91,41 @@ impl Kernel {
         let known = self.boxes_of(project, &parties).await?;
         let given = Given { parties, inherited, known };
         let decision = delegate::decide(project, call, tool_call_id, &command, &given, moment)?;
-        Ok((decision.commit, delegate::result(&decision.outcome)))
+        Ok((decision.commit, delegate::result(&decision.outcome.receipt)))
+    }
+
+    async fn parties(
+        &self,
+        project: &ProjectId,
+        command: &Delegate,
+        (caller, caller_head): (Agent, Option<Head>),
+    ) -> Result<Parties, KernelError> {
+        let policy = self.policy(project, &caller).await?;
+        let target = self.target(project, command).await?;
+        Ok(Parties { caller, caller_head, policy, target })
+    }
+
+    /// Says what a call that delegates would give, on the same path up to the commit (PK-21). `None` for other tools.
+    pub async fn pmo_preflight(
+        &self,
+        project: &ProjectId,
+        caller: &Caller,
+        call: &Call,
+    ) -> Result<Option<Preflight>, KernelError> {
+        let from = self.party(project, &call.caller).await?;
+        let Some(command) = Delegate::parse(&call.tool, &call.args).map_err(Rejection::from)? else {
+            return Ok(None);
+        };
+        let parties = self.parties(project, &command, from).await?;
+        let boxes = delegate::boxes(&command, &parties)?;
+        let denied = pack::denied(&delegate::reach(call, &parties), &boxes);
+        let allowed: Vec<_> = boxes.into_iter().filter(|id| !denied.contains(id)).collect();
+        let (inherited, missing) = self.inherited(project, &Required::default(), &allowed).await?;
+        let known = self.boxes_of(project, &parties).await?;
+        let (given, moment) = (Given { parties, inherited, known }, self.moment(caller));
+        let tool_call_id = calls::fresh_call_id(&moment);
+        let would = delegate::decide(project, call, &tool_call_id, &command, &given, &moment)?.outcome;
+        self.preflight_of(project, &would.new_cards, would.packed, missing, denied).await.map(Some)
     }
 
     async fn provision(

@@ -27,5 +27,6 @@ pub(super) const ENDPOINTS: &[Endpoint] = &[
         json::<CallIn>(),
         (200, json::<CallOut>()),
     )
+    .query(&[boolean("dry_run", "Say what the target would be given, and write nothing.")])
     .repeatable(),
 ];

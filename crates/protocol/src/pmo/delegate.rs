@@ -6,14 +6,14 @@ use crate::{
     Decision, Moment, Rejection,
     handover::{
         Handover,
-        pack::{self, Inherited, PackContext, Reach, Required, Target as PackTarget},
+        pack::{self, Inherited, PackContext, Packed, Reach, Required, Target as PackTarget},
     },
     roster::add_agent::{self, By},
     turn::dispatch::{self, Dispatch, Dispatched, Receipt},
 };
 use cardwire_model::{
-    Agent, AgentId, BoxHead, BoxId, CanonicalJson, Commit, Head, Invalid, Nudge, Origin, Profile, ProjectId,
-    Revision, Snapshot, Write,
+    Agent, AgentId, BoxHead, BoxId, CanonicalJson, Card, Commit, Head, Invalid, Nudge, Origin, Profile,
+    ProjectId, Revision, Snapshot, Write,
 };
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashSet};
@@ -170,6 +170,17 @@ pub fn boxes(command: &Delegate, parties: &Parties) -> Result<Vec<BoxId>, Reject
     Ok(crate::facts::distinct(&boxes))
 }
 
+/// Work that was accepted.
+#[derive(Debug, Clone)]
+pub struct Delegated {
+    /// What the dispatcher says.
+    pub receipt: Receipt,
+    /// What the agent is given.
+    pub packed: Packed,
+    /// The cards of it that are new.
+    pub new_cards: Vec<Card>,
+}
+
 /// What was read.
 #[derive(Debug, Clone)]
 pub struct Given {
@@ -189,7 +200,7 @@ pub fn decide(
     command: &Delegate,
     given: &Given,
     moment: &Moment,
-) -> Result<Decision<Receipt>, Rejection> {
+) -> Result<Decision<Delegated>, Rejection> {
     let Given { parties, inherited, known } = given;
     check_policy(parties)?;
     let mut commit = Commit::new(project.clone());
@@ -199,8 +210,8 @@ pub fn decide(
     let assembly =
         pack::assemble(&packing(call, command, parties, &target, inherited), &target, inherited, moment)?;
     let assembly = assembly.sealed();
-    let context = assembly.head().clone();
-    assembly.add_to(&mut commit);
+    let (context, new_cards) = (assembly.head().clone(), assembly.cards.clone());
+    let packed = assembly.add_to(&mut commit);
 
     let parent = parties.caller_head.as_ref().and_then(|head| head.live.as_ref());
     let turn = Dispatch {
@@ -239,7 +250,7 @@ pub fn decide(
     commit.writes.extend(dispatched.commit.writes);
     commit.events.extend(dispatched.commit.events);
     commit.audit.extend(dispatched.commit.audit);
-    Ok(Decision { commit, outcome: *receipt })
+    Ok(Decision { commit, outcome: Delegated { receipt: *receipt, packed, new_cards } })
 }
 
 /// What the caller is told of work that was accepted (PM-11).
@@ -338,7 +349,7 @@ fn packing(
 }
 
 /// an operator may hand over any box, a turn what was handed to its agent.
-fn reach(call: &Call, parties: &Parties) -> Reach {
+pub fn reach(call: &Call, parties: &Parties) -> Reach {
     if call.by_turn.is_none() {
         return Reach::Project;
     }

@@ -15,6 +15,7 @@ use cardwire_kernel::{
     Done,
     protocol::{Rejection, handover::pack::Packed, pmo::calls::Answered},
 };
+use cardwire_model::Invalid;
 use serde_json::json;
 
 pub(crate) async fn pack(request: Request) -> Answer {
@@ -40,6 +41,12 @@ pub(crate) async fn call(request: Request) -> Answer {
         Some(By::Token(_)) | None => None,
     };
     let call = request.body::<CallIn>()?.into_call(tool, by_turn, &request.trace_id, &settings)?;
+    if request.flag("dry_run")?.unwrap_or(false) {
+        let would = kernel.pmo_preflight(project, &request.caller()?, &call).await?;
+        let would =
+            would.ok_or_else(|| Invalid::field("dry_run", format!("{tool} gives nothing to anybody")))?;
+        return respond::ok(&CallOut::from(&would));
+    }
     let remember = request.remember(|answered: &Answered| match &answered.refused {
         None => remembered(StatusCode::OK, &CallOut::from(answered)),
         Some(_) => None,

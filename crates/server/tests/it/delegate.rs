@@ -16,6 +16,7 @@ on_both! {
     a_turn_hands_on_only_what_was_handed_to_it;
     a_repeated_call_is_one_call;
     agents_are_provisioned;
+    a_dry_run_of_a_call_writes_nothing;
     what_an_agent_is_does_not_change;
 }
 
@@ -439,4 +440,37 @@ async fn what_an_agent_is_does_not_change(api: Api) {
     provision(&api, json!({ "agent_id": "a", "metadata": { "k": 2 }, "display_name": "A" })).await;
     let agent = api.get("/projects/p1/agents/a").await.expect(200);
     assert_eq!((&agent["metadata"], &agent["display_name"]), (&json!({ "k": 2, "l": 1 }), &json!("A")));
+}
+
+/// PK-21
+async fn a_dry_run_of_a_call_writes_nothing(api: Api) {
+    api.profile("p1").await;
+    api.agent("boss").await;
+    let cards = api.cards("p1", 2).await;
+    let given = api.make_box("p1", &cards).await;
+    let project = "p1".parse().unwrap();
+    let census = async || {
+        let boxes = api.store.scan_boxes(&project, None, 1_000).await.unwrap().len();
+        (boxes, api.store.scan_cards(&project, None, 1_000).await.unwrap().len(), roster(&api).await.len())
+    };
+    let before = census().await;
+    let dry = async |tool: &str, args: Value| {
+        api.post(&format!("{}?dry_run=true", path(tool)), json!({ "caller_agent_id": "boss", "args": args }))
+            .await
+    };
+    let args = |context: &str| json!({ "target_strategy": "new", "target_ref": "Helper", "instruction": "x", "context_box_id": context });
+    let told = dry("delegate_async", args(&given)).await.expect(200);
+    assert_eq!((&told["status"], &told["tool_call_id"]), (&json!("dry_run"), &Value::Null));
+    let origins: Vec<_> =
+        told["preflight"]["cards"].as_array().unwrap().iter().map(|card| card["origin"].clone()).collect();
+    assert_eq!(origins, [json!("argument"), json!("box"), json!("box"), json!("parent")]);
+    assert_eq!(told["preflight"]["ok"], true);
+    let told = dry("delegate_async", args(NOBODY)).await.expect(200);
+    assert_eq!(
+        (&told["preflight"]["ok"], &told["preflight"]["missing_box_ids"]),
+        (&json!(false), &json!([NOBODY]))
+    );
+    dry("delegate_async", json!({})).await.expect_error(400, "bad_request");
+    dry("provision_agent", json!({ "agent_id": "a" })).await.expect_error(400, "bad_request");
+    assert_eq!(census().await, before);
 }

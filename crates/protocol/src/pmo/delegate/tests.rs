@@ -142,7 +142,7 @@ fn command(strategy: Strategy) -> Delegate {
     }
 }
 
-fn hand_over(by_turn: Option<u128>, given: &Given) -> Result<Decision<Receipt>, Rejection> {
+fn hand_over(by_turn: Option<u128>, given: &Given) -> Result<Decision<Delegated>, Rejection> {
     decide(&project(), &call(by_turn), "call_1", &command(Strategy::Reuse), given, &moment())
 }
 
@@ -156,7 +156,7 @@ fn pm_07_the_output_box_of_the_target_is_used_again() {
     ] {
         let given = given(Target::Reuse(agent("helper"), head), &[]);
         assert_eq!(given.parties.output_box(), expected);
-        let receipt = hand_over(None, &given).unwrap().outcome;
+        let receipt = hand_over(None, &given).unwrap().outcome.receipt;
         assert!(expected.is_none_or(|output| output == receipt.output_box));
     }
 }
