@@ -945,6 +945,39 @@ $$;
 
 ALTER FUNCTION public.cw_put_profile(in_project text, in_rows jsonb) OWNER TO cardwire_owner;
 
+CREATE FUNCTION public.cw_put_resource(in_project text, in_rows jsonb) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    item record;
+BEGIN
+    FOR item IN
+        SELECT r.*, (e.value ->> 'was')::bigint AS was
+        FROM jsonb_array_elements(in_rows) WITH ORDINALITY AS e (value, place),
+            jsonb_populate_record(NULL::resource_documents, e.value) AS r
+        ORDER BY r.kind, r.name, e.place
+    LOOP
+        IF item.was IS NULL THEN
+            INSERT INTO resource_documents (project_id, kind, name, card_id, revision, created_at, updated_at,
+                deleted_at)
+            VALUES (in_project, item.kind, item.name, item.card_id, item.revision, item.created_at, item.updated_at,
+                item.deleted_at);
+        ELSE
+            UPDATE resource_documents
+            SET card_id = item.card_id, revision = item.revision, created_at = item.created_at,
+                updated_at = item.updated_at, deleted_at = item.deleted_at
+            WHERE project_id = in_project AND kind = item.kind AND name = item.name AND revision = item.was;
+            IF NOT FOUND THEN
+                RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'roster';
+            END IF;
+        END IF;
+    END LOOP;
+    RETURN true;
+END
+$$;
+
+ALTER FUNCTION public.cw_put_resource(in_project text, in_rows jsonb) OWNER TO cardwire_owner;
+
 CREATE FUNCTION public.cw_put_snapshot(in_heads public.cw_head[]) RETURNS boolean
     LANGUAGE plpgsql
     AS $$
@@ -1117,6 +1150,9 @@ BEGIN
     END IF;
     IF in_rest ? 'put_profile' THEN
         done := cw_put_profile(in_project, in_rest -> 'put_profile');
+    END IF;
+    IF in_rest ? 'put_resource' THEN
+        done := cw_put_resource(in_project, in_rest -> 'put_resource');
     END IF;
     IF in_rest ? 'put_agent' THEN
         done := cw_put_agent(in_project, in_rest -> 'put_agent');
@@ -1408,6 +1444,21 @@ ALTER TABLE public.events ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+CREATE TABLE public.resource_documents (
+    project_id text NOT NULL COLLATE pg_catalog."C",
+    kind text NOT NULL COLLATE pg_catalog."C",
+    name text NOT NULL COLLATE pg_catalog."C",
+    card_id uuid NOT NULL,
+    revision bigint NOT NULL,
+    created_at bigint NOT NULL,
+    updated_at bigint NOT NULL,
+    deleted_at bigint
+);
+
+ALTER TABLE ONLY public.resource_documents FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE public.resource_documents OWNER TO cardwire_owner;
+
 CREATE TABLE public.resource_profiles (
     project_id text NOT NULL COLLATE pg_catalog."C",
     profile_name text NOT NULL COLLATE pg_catalog."C",
@@ -1577,6 +1628,9 @@ ALTER TABLE ONLY public.cards
 ALTER TABLE ONLY public.event_heads
     ADD CONSTRAINT event_heads_pkey PRIMARY KEY (project_id);
 
+ALTER TABLE ONLY public.resource_documents
+    ADD CONSTRAINT resource_documents_pkey PRIMARY KEY (project_id, kind, name);
+
 ALTER TABLE ONLY public.resource_profiles
     ADD CONSTRAINT resource_profiles_pkey PRIMARY KEY (project_id, profile_name);
 
@@ -1695,6 +1749,8 @@ ALTER TABLE public.event_heads ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.events ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE public.resource_documents ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE public.resource_profiles ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.resource_project_agents ENABLE ROW LEVEL SECURITY;
@@ -1728,6 +1784,8 @@ CREATE POLICY tenant ON public.cards TO cardwire_app USING (((project_id COLLATE
 CREATE POLICY tenant ON public.event_heads TO cardwire_app USING (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true))) WITH CHECK (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true)));
 
 CREATE POLICY tenant ON public.events TO cardwire_app USING (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true))) WITH CHECK (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true)));
+
+CREATE POLICY tenant ON public.resource_documents TO cardwire_app USING (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true))) WITH CHECK (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true)));
 
 CREATE POLICY tenant ON public.resource_profiles TO cardwire_app USING (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true))) WITH CHECK (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true)));
 
@@ -1970,6 +2028,9 @@ GRANT ALL ON FUNCTION public.cw_put_card(in_cards public.cards[]) TO cardwire_ap
 REVOKE ALL ON FUNCTION public.cw_put_profile(in_project text, in_rows jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_put_profile(in_project text, in_rows jsonb) TO cardwire_app;
 
+REVOKE ALL ON FUNCTION public.cw_put_resource(in_project text, in_rows jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_put_resource(in_project text, in_rows jsonb) TO cardwire_app;
+
 REVOKE ALL ON FUNCTION public.cw_put_snapshot(in_heads public.cw_head[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_put_snapshot(in_heads public.cw_head[]) TO cardwire_app;
 
@@ -2037,6 +2098,18 @@ GRANT SELECT ON TABLE public.event_heads TO cardwire_app;
 GRANT SELECT,INSERT ON TABLE public.event_heads TO cardwire_system;
 
 GRANT UPDATE(last_position) ON TABLE public.event_heads TO cardwire_system;
+
+GRANT SELECT,INSERT ON TABLE public.resource_documents TO cardwire_app;
+
+GRANT UPDATE(card_id) ON TABLE public.resource_documents TO cardwire_app;
+
+GRANT UPDATE(revision) ON TABLE public.resource_documents TO cardwire_app;
+
+GRANT UPDATE(created_at) ON TABLE public.resource_documents TO cardwire_app;
+
+GRANT UPDATE(updated_at) ON TABLE public.resource_documents TO cardwire_app;
+
+GRANT UPDATE(deleted_at) ON TABLE public.resource_documents TO cardwire_app;
 
 GRANT SELECT,INSERT ON TABLE public.resource_profiles TO cardwire_app;
 

@@ -89,6 +89,18 @@ CREATE TABLE events (
     PRIMARY KEY (project_id, position)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE resource_documents (
+    project_id TEXT    NOT NULL,
+    kind       TEXT    NOT NULL,
+    name       TEXT    NOT NULL,
+    card_id    BLOB    NOT NULL,
+    revision   INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    deleted_at INTEGER,
+    PRIMARY KEY (project_id, kind, name)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE resource_profiles (
     project_id     TEXT    NOT NULL,
     profile_name   TEXT    NOT NULL,

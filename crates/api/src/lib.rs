@@ -19,6 +19,7 @@ pub mod openapi;
 pub mod parse;
 pub mod pmo;
 pub mod projects;
+pub mod recipes;
 pub mod reports;
 pub mod roster;
 pub mod state;

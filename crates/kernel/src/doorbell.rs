@@ -85,6 +85,7 @@ pub(crate) fn rings(commit: &Commit) -> Vec<Ring> {
         | Write::OpenCall(_)
         | Write::UpdateCall(_)
         | Write::PutProfile { .. }
+        | Write::PutResource { .. }
         | Write::PutAgent { .. }
         | Write::AddIdentityEdge(_) => None,
     };

@@ -19,6 +19,7 @@ pub mod ids;
 mod kernel;
 mod pmo;
 mod projects;
+mod resources;
 pub mod spawn;
 mod tokens;
 mod turns;

@@ -2,10 +2,10 @@
 //! commit. A call that is refused leaves the call and its answer only (PM-16).
 
 use crate::{Caller, Done, Kernel, KernelError, Preflight, Remember};
-use cardwire_model::{Agent, AgentId, Commit, Head, Keys, ProjectId, Realm, Write, limits};
+use cardwire_model::{Agent, AgentId, Commit, Head, Keys, ProjectId, Realm, ResourceKind, Write, limits};
 use cardwire_protocol::{
     Decision, Moment, Rejection,
-    handover::pack::{self, Required},
+    handover::{pack, recipe::Recipe},
     idempotency::{self, Known},
     pmo::{
         calls::{self, Answered, Call},
@@ -15,6 +15,9 @@ use cardwire_protocol::{
 };
 use cardwire_store::CommitError;
 use serde_json::Value;
+
+/// The tool that hands nothing over.
+const PROVISION: &str = "provision_agent";
 
 impl Kernel {
     /// Runs a call to its end. `code` names a refusal on the wire.
@@ -77,14 +80,13 @@ impl Kernel {
         (caller, caller_head): (Agent, Option<Head>),
         moment: &Moment,
     ) -> Result<(Commit, Value), KernelError> {
-        if call.tool == "provision_agent" {
+        if call.tool == PROVISION {
             return self.provision(project, call, moment).await;
         }
-        let command = Delegate::parse(&call.tool, &call.args).map_err(Rejection::from)?;
-        let command = command.ok_or_else(|| Rejection::NotFound { what: "tool", id: call.tool.clone() })?;
+        let command = self.delegation(project, call).await?;
         let parties = self.parties(project, &command, (caller, caller_head)).await?;
-        let boxes = delegate::boxes(&command, &parties)?;
-        let (inherited, missing) = self.inherited(project, &Required::default(), &boxes).await?;
+        let boxes = delegate::boxes(call, &command, &parties)?;
+        let (inherited, missing) = self.inherited(project, &command.required(), &boxes).await?;
         if let Some(id) = missing.first() {
             return Err(pack::no_box(id).into());
         }
@@ -92,6 +94,21 @@ impl Kernel {
         let given = Given { parties, inherited, known };
         let decision = delegate::decide(project, call, tool_call_id, &command, &given, moment)?;
         Ok((decision.commit, delegate::result(&decision.outcome.receipt)))
+    }
+
+    /// What a call hands over: by a tool of the system, or by a recipe of the project (PK-18).
+    async fn delegation(&self, project: &ProjectId, call: &Call) -> Result<Delegate, KernelError> {
+        if let Some(command) = Delegate::parse(&call.tool, &call.args).map_err(Rejection::from)? {
+            return Ok(command);
+        }
+        let missing = || Rejection::NotFound { what: "tool", id: call.tool.clone() };
+        let name = call.tool.parse().map_err(|_| missing())?;
+        let (_, card) = match self.resource(project, ResourceKind::Recipe, &name).await {
+            Err(KernelError::Rejected(Rejection::NotFound { .. })) => return Err(missing().into()),
+            found => found?,
+        };
+        let recipe = Recipe::parse(&card.content).map_err(Rejection::from)?;
+        Ok(Delegate::by_recipe(recipe, &call.args).map_err(Rejection::from)?)
     }
 
     async fn parties(
@@ -113,14 +130,15 @@ impl Kernel {
         call: &Call,
     ) -> Result<Option<Preflight>, KernelError> {
         let from = self.party(project, &call.caller).await?;
-        let Some(command) = Delegate::parse(&call.tool, &call.args).map_err(Rejection::from)? else {
+        if call.tool == PROVISION {
             return Ok(None);
-        };
+        }
+        let command = self.delegation(project, call).await?;
         let parties = self.parties(project, &command, from).await?;
-        let boxes = delegate::boxes(&command, &parties)?;
+        let boxes = delegate::boxes(call, &command, &parties)?;
         let denied = pack::denied(&delegate::reach(call, &parties), &boxes);
         let allowed: Vec<_> = boxes.into_iter().filter(|id| !denied.contains(id)).collect();
-        let (inherited, missing) = self.inherited(project, &Required::default(), &allowed).await?;
+        let (inherited, missing) = self.inherited(project, &command.required(), &allowed).await?;
         let known = self.boxes_of(project, &parties).await?;
         let (given, moment) = (Given { parties, inherited, known }, self.moment(caller));
         let tool_call_id = calls::fresh_call_id(&moment);
@@ -201,7 +219,7 @@ impl Kernel {
 
 /// Whom a call names, if it names an agent.
 fn target_id(call: &Call) -> Option<AgentId> {
-    let name = if call.tool == "provision_agent" { "agent_id" } else { "target_ref" };
+    let name = if call.tool == PROVISION { "agent_id" } else { "target_ref" };
     call.args.get(name).and_then(Value::as_str).and_then(|id| id.trim().parse().ok())
 }
 

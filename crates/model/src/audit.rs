@@ -52,6 +52,8 @@ audit_actions! {
     AgentProvision = "agent.provision",
     /// A profile was written or deleted.
     ProfileWrite = "profile.write",
+    /// A tool, a recipe or a team was written or deleted.
+    ResourceWrite = "resource.write",
     /// A turn was stopped.
     TurnStop = "turn.stop",
     /// The state of an agent was rebuilt.

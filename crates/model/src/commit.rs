@@ -6,8 +6,8 @@
 
 use crate::{
     Agent, AgentId, Answer, BoxId, Card, CardId, ChainHead, Edge, Generation, Head, HeadGuard, IdentityEdge,
-    InboxItem, InboxStatus, NewAudit, NewBox, NewEvent, Nudge, Profile, Project, Realm, Revision, Step,
-    Timestamp, Token, TokenId, ToolCall,
+    InboxItem, InboxStatus, NewAudit, NewBox, NewEvent, Nudge, Profile, Project, Realm, Resource, Revision,
+    Step, Timestamp, Token, TokenId, ToolCall,
 };
 use thiserror::Error;
 
@@ -171,6 +171,13 @@ pub enum Write {
         was: Option<Revision>,
         /// The row.
         agent: Box<Agent>,
+    },
+    /// A document, new (`was` is `None`) or at this revision.
+    PutResource {
+        /// What must hold.
+        was: Option<Revision>,
+        /// The row.
+        resource: Box<Resource>,
     },
     /// How an agent came to be.
     AddIdentityEdge(Box<IdentityEdge>),

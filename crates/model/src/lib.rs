@@ -19,6 +19,7 @@ pub mod invalid;
 pub mod json;
 pub mod limits;
 pub mod project;
+pub mod resource;
 pub mod roster;
 pub mod slug;
 pub mod snapshot;
@@ -40,8 +41,9 @@ pub use inbox::{Ended, InboxItem, InboxKind, InboxStatus, PayloadFault, TurnPayl
 pub use invalid::Invalid;
 pub use json::CanonicalJson;
 pub use project::{InheritMode, Project, ProjectSettings, Realm, Revision};
+pub use resource::{Resource, ResourceKind};
 pub use roster::{Agent, IdentityAction, IdentityEdge, Profile};
-pub use slug::{AgentId, Channel, ProfileName, ProjectId, StepId, WorkerTarget};
+pub use slug::{AgentId, Channel, ProfileName, ProjectId, ResourceName, StepId, WorkerTarget};
 pub use snapshot::{CardFact, Keys, Lost, Snapshot, TurnRows};
 pub use time::Timestamp;
 pub use token::{Scope, Token, TokenSecret};

@@ -68,6 +68,10 @@ slug!(
     ProfileName, "profile_name"
 );
 slug!(
+    /// The name of a tool, a recipe or a team.
+    ResourceName, "name"
+);
+slug!(
     /// One iteration of a turn: `step_` and whatever names it.
     StepId, "step_id"
 );

@@ -3,8 +3,8 @@
 
 use crate::{
     Agent, AgentId, Answer, AnswerKey, BoxHead, BoxId, Card, CardId, CardKind, Edge, EdgePhase, Hash256,
-    Head, InboxId, InboxItem, Primitive, Profile, ProfileName, Project, Step, StepId, Timestamp, Token,
-    TokenId, ToolCall, TurnEpoch, TurnId, card::is_visible,
+    Head, InboxId, InboxItem, Primitive, Profile, ProfileName, Project, Resource, ResourceKind, ResourceName,
+    Step, StepId, Timestamp, Token, TokenId, ToolCall, TurnEpoch, TurnId, card::is_visible,
 };
 use std::collections::{HashMap, HashSet};
 
@@ -39,6 +39,8 @@ pub struct Keys {
     pub writers_of: Vec<BoxId>,
     /// A profile.
     pub profile: Option<ProfileName>,
+    /// A document.
+    pub resource: Option<(ResourceKind, ResourceName)>,
 }
 
 /// The rows as they were in one consistent read.
@@ -77,6 +79,8 @@ pub struct Snapshot {
     pub writers: HashSet<(BoxId, AgentId)>,
     /// The profile, if asked for and there.
     pub profile: Option<Profile>,
+    /// The document, if asked for and there.
+    pub resource: Option<Resource>,
 }
 
 /// A turn as a decision sees it.

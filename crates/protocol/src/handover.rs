@@ -2,6 +2,7 @@
 
 pub mod pack;
 pub mod profile;
+pub mod recipe;
 pub mod rules;
 
 pub use rules::{Handover, Order, PackRule};

@@ -13,6 +13,7 @@ pub mod handover;
 pub mod idempotency;
 pub mod pmo;
 pub mod project;
+pub mod resource;
 pub mod roster;
 pub mod token;
 pub mod turn;

@@ -6,6 +6,7 @@ pub(crate) mod cards;
 pub(crate) mod pmo;
 pub(crate) mod profiles;
 pub(crate) mod projects;
+pub(crate) mod recipes;
 pub(crate) mod state;
 pub(crate) mod system;
 pub(crate) mod tokens;

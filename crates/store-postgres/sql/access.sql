@@ -41,7 +41,8 @@ GRANT UPDATE (generation, len, entries, depth, sealed, handover_hash) ON card_bo
 GRANT UPDATE (revoked_at) ON tokens TO {app};
 GRANT UPDATE (position, hash) ON audit TO {app};
 GRANT SELECT, INSERT ON state_agent_state_head, state_snapshots, state_agent_inbox, state_execution_edges,
-    state_agent_steps, state_tool_calls, resource_profiles, resource_project_agents, state_identity_edges TO {app};
+    state_agent_steps, state_tool_calls, resource_profiles, resource_project_agents, state_identity_edges,
+    resource_documents TO {app};
 GRANT UPDATE (active_agent_turn_id, inbox_id, profile_box_id, context_box_id, output_box_id, last_output_box_id,
     turn_epoch, output_watermark, depth, dispatched_at, channel_id, worker_target, trace_id, parent_step_id, status,
     waiting_tool_count, resume_deadline, last_doorbell_at, deliverable_card_id, open_calls, marks, updated_at, queued,
@@ -58,6 +59,7 @@ GRANT UPDATE (call_card_id, waiting, answer_status, terminate, answer_card_id, a
     ON state_tool_calls TO {app};
 GRANT UPDATE (worker_target, profile_box_id, card_id, tags, revision, created_at, updated_at, deleted_at)
     ON resource_profiles TO {app};
+GRANT UPDATE (card_id, revision, created_at, updated_at, deleted_at) ON resource_documents TO {app};
 GRANT UPDATE (profile_name, profile_box_id, worker_target, display_name, tags, owner_agent_id, metadata, revision,
     created_at, updated_at) ON resource_project_agents TO {app};
 

@@ -80,9 +80,10 @@ fn conflict(error: &DbError) -> Option<Conflict> {
             "state_execution_edges_pkey" | "state_execution_edges_by_correlation" => "edge",
             "state_agent_steps_pkey" => "step",
             "state_tool_calls_pkey" => "call",
-            "resource_profiles_pkey" | "resource_project_agents_pkey" | "state_identity_edges_pkey" => {
-                "roster"
-            }
+            "resource_profiles_pkey"
+            | "resource_project_agents_pkey"
+            | "resource_documents_pkey"
+            | "state_identity_edges_pkey" => "roster",
             _ => return None,
         }
     } else {

@@ -88,6 +88,7 @@ impl Part {
             Self::Step => into.step = optional_record(row, at, rows::step)?,
             Self::Writers => into.writers = records(row, at, rows::writer)?.into_iter().collect(),
             Self::Profile => into.profile = optional_record(row, at, rows::profile)?,
+            Self::Resource => into.resource = optional_record(row, at, rows::resource)?,
         }
         Ok(())
     }

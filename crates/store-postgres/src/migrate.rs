@@ -20,6 +20,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { number: 3, name: "events", text: include_str!("../migrations/0003_events.sql") },
     Migration { number: 4, name: "turns", text: include_str!("../migrations/0004_turns.sql") },
     Migration { number: 5, name: "hot_paths", text: include_str!("../migrations/0005_hot_paths.sql") },
+    Migration { number: 6, name: "resources", text: include_str!("../migrations/0006_resources.sql") },
 ];
 
 struct Migration {

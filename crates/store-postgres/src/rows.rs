@@ -15,7 +15,7 @@ pub(crate) use card::{CardReader, ENTRY_COLUMNS, box_head, card_fact, entry};
 pub(crate) use graph::{call, edge, step};
 pub(crate) use log::{audit, chain_head, event};
 pub(crate) use record::{Record, optional_record, record, records};
-pub(crate) use roster::{agent, identity_edge, profile};
+pub(crate) use roster::{agent, identity_edge, profile, resource};
 pub(crate) use turn::{head, inbox_item, writer};
 
 use crate::number::from_stored;

@@ -41,6 +41,7 @@ reads! {
     IDENTITY_EDGES_OF_AGENT = "identity_edges_of_agent";
     AGENTS = "agents";
     PROFILES = "profiles";
+    RESOURCES = "resources";
     CLAIM_PROJECTS = "claim_projects";
     CLAIM_PROJECTS_AMONG = "claim_projects_among";
     CLAIMABLE = "claimable";
@@ -76,6 +77,7 @@ parts! {
     STEP = "step";
     WRITERS = "writers";
     PROFILE = "profile";
+    RESOURCE = "resource";
 }
 
 pub(crate) const COMMIT: &str =
@@ -135,6 +137,7 @@ functions! {
     "write/open_call",
     "write/update_call",
     "write/put_profile",
+    "write/put_resource",
     "write/put_agent",
     "write/add_identity_edge",
     "write/create_token",

@@ -12,7 +12,8 @@ use crate::{
 use async_trait::async_trait;
 use cardwire_model::{
     Agent, AgentId, Edge, EdgeId, EdgePhase, Head, IdentityEdge, InboxId, InboxItem, InboxStatus, Primitive,
-    Profile, ProfileName, ProjectId, Status, Step, StepId, Timestamp, ToolCall, TurnId,
+    Profile, ProfileName, ProjectId, Resource, ResourceKind, ResourceName, Status, Step, StepId, Timestamp,
+    ToolCall, TurnId,
 };
 use cardwire_store::{ClaimQuery, CommitError, DecideClaim, Horizon, RowFilter, Turns, Watched};
 use tokio_postgres::Row;
@@ -185,6 +186,19 @@ impl Turns for PostgresStore {
         let after = after.map_or("", ProfileName::as_str);
         read(&self.app, project, sql::PROFILES, &[&project, &after, &to_limit(limit)], whole(rows::profile))
             .await
+    }
+
+    async fn resources(
+        &self,
+        project: &ProjectId,
+        kind: ResourceKind,
+        after: Option<&ResourceName>,
+        limit: usize,
+    ) -> Read<Vec<Resource>> {
+        let project = project.as_str();
+        let after = after.map_or("", ResourceName::as_str);
+        let params: [Param<'_>; 4] = [&project, &kind.as_str(), &after, &to_limit(limit)];
+        read(&self.app, project, sql::RESOURCES, &params, whole(rows::resource)).await
     }
 }
 

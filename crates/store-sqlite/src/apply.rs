@@ -113,6 +113,7 @@ impl Apply<'_> {
             Write::OpenCall(call) => self.open_call(call),
             Write::UpdateCall(call) => self.update_call(call),
             Write::PutProfile { was, profile } => self.put_profile(*was, profile),
+            Write::PutResource { was, resource } => self.put_resource(*was, resource),
             Write::PutAgent { was, agent } => self.put_agent(*was, agent),
             Write::AddIdentityEdge(edge) => self.add_identity_edge(edge),
         }

@@ -9,7 +9,7 @@ mod turns;
 pub(crate) use facts::{ENTRY_COLUMNS, box_head, card, card_fact, entry, project};
 pub(crate) use graph::{edge, step, tool_call};
 pub(crate) use log::{audit, event, token};
-pub(crate) use roster::{agent, identity_edge, profile, tags_to_stored};
+pub(crate) use roster::{agent, identity_edge, profile, resource, tags_to_stored};
 pub(crate) use turns::{HEAD_COLUMNS, INBOX_COLUMNS, depth, head, inbox_item};
 
 use cardwire_model::{CanonicalJson, Hash256, Timestamp};

@@ -11,6 +11,7 @@ const MIGRATIONS: &[(u32, &str, &str)] = &[
     (3, "events", include_str!("../migrations/0003_events.sql")),
     (4, "turns", include_str!("../migrations/0004_turns.sql")),
     (5, "hot_paths", include_str!("../migrations/0005_hot_paths.sql")),
+    (6, "resources", include_str!("../migrations/0006_resources.sql")),
 ];
 
 const LEDGER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

@@ -64,6 +64,8 @@ statements! {
     IDENTITY_EDGES_OF_AGENT = "read/identity_edges_of_agent";
     AGENTS = "read/agents";
     PROFILES = "read/profiles";
+    RESOURCE = "read/resource";
+    RESOURCES = "read/resources";
     DUE_HEADS = "read/due_heads";
     DUE_ITEMS = "read/due_items";
     CLAIMABLE = "read/claimable";
@@ -97,6 +99,7 @@ statements! {
     OPEN_CALL = "write/open_call";
     UPDATE_CALL = "write/update_call";
     PUT_PROFILE = "write/put_profile";
+    PUT_RESOURCE = "write/put_resource";
     PUT_AGENT = "write/put_agent";
     ADD_IDENTITY_EDGE = "write/add_identity_edge";
     WRITE_EVENT = "write/event";

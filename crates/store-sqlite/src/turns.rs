@@ -11,7 +11,7 @@ use crate::{
 use async_trait::async_trait;
 use cardwire_model::{
     Agent, AgentId, Edge, EdgeId, Head, IdentityEdge, InboxId, InboxItem, Profile, ProfileName, ProjectId,
-    Status, Step, StepId, Timestamp, ToolCall, TurnId,
+    Resource, ResourceKind, ResourceName, Status, Step, StepId, Timestamp, ToolCall, TurnId,
 };
 use cardwire_store::{ClaimQuery, CommitError, DecideClaim, Horizon, RowFilter, StoreError, Turns, Watched};
 use rusqlite::{Connection, params};
@@ -266,6 +266,22 @@ impl Turns for SqliteStore {
         let read = move |conn: &Connection| {
             let after = after.as_ref().map_or("", ProfileName::as_str);
             all(conn, sql::PROFILES, params![project.as_str(), after, limit as i64], codec::profile)
+        };
+        self.readers.read(read).await
+    }
+
+    async fn resources(
+        &self,
+        project: &ProjectId,
+        kind: ResourceKind,
+        after: Option<&ResourceName>,
+        limit: usize,
+    ) -> Result<Vec<Resource>> {
+        let (project, after) = (project.clone(), after.cloned());
+        let read = move |conn: &Connection| {
+            let after = after.as_ref().map_or("", ResourceName::as_str);
+            let params = params![project.as_str(), kind.as_str(), after, limit as i64];
+            all(conn, sql::RESOURCES, params, codec::resource)
         };
         self.readers.read(read).await
     }

@@ -4,8 +4,8 @@ use crate::{CommitError, StoreError};
 use async_trait::async_trait;
 use cardwire_model::{
     Agent, AgentId, Commit, Edge, EdgeId, EdgePhase, Head, IdentityEdge, InboxId, InboxItem, InboxStatus,
-    Primitive, Profile, ProfileName, ProjectId, Status, Step, StepId, Timestamp, ToolCall, TurnId,
-    WorkerTarget,
+    Primitive, Profile, ProfileName, ProjectId, Resource, ResourceKind, ResourceName, Status, Step, StepId,
+    Timestamp, ToolCall, TurnId, WorkerTarget,
 };
 use std::sync::Arc;
 
@@ -194,4 +194,13 @@ pub trait Turns: Send + Sync {
         after: Option<&ProfileName>,
         limit: usize,
     ) -> Result<Vec<Profile>, StoreError>;
+
+    /// Documents of a kind by name, after `after`, deleted ones too.
+    async fn resources(
+        &self,
+        project: &ProjectId,
+        kind: ResourceKind,
+        after: Option<&ResourceName>,
+        limit: usize,
+    ) -> Result<Vec<Resource>, StoreError>;
 }

@@ -173,6 +173,7 @@ macro_rules! conformance_tests {
                 the_roster_pages_by_name
                 an_identity_edge_is_written_once
                 identity_edges_are_listed_newest_first_by_every_filter
+                documents_are_kept_by_kind_and_name
             }
             steps {
                 a_step_comes_back_with_every_field

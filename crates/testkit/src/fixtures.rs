@@ -17,7 +17,7 @@ pub use clock::ManualClock;
 pub use graph::{answered, edge, full_edge, step, tool_call};
 pub use ids::SeededIds;
 pub use records::{ProjectBuilder, TokenBuilder, answer, audit, event};
-pub use roster::{agent_row, identity_edge, profile};
+pub use roster::{agent_row, identity_edge, profile, resource};
 pub use turns::{ended, full_item, idle_head, live_head, report_item, turn_item};
 
 use cardwire_model::{
@@ -42,6 +42,11 @@ pub fn channel(name: &str) -> Channel {
 /// The name of a kind of workers.
 pub fn worker_target(name: &str) -> WorkerTarget {
     name.parse().expect("a name of workers")
+}
+
+/// A document's name.
+pub fn resource_name(name: &str) -> cardwire_model::ResourceName {
+    name.parse().expect("a legal name")
 }
 
 /// A profile's name.

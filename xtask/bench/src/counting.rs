@@ -70,6 +70,7 @@ fn rows_of_write(write: &Write) -> usize {
         | Write::OpenCall(_)
         | Write::UpdateCall(_)
         | Write::PutProfile { .. }
+        | Write::PutResource { .. }
         | Write::PutAgent { .. }
         | Write::AddIdentityEdge(_) => 1,
     }
@@ -225,6 +226,16 @@ impl Turns for Counting {
         limit: usize,
     ) -> Res<Vec<Profile>> {
         self.inner.profiles(project, after, limit).await
+    }
+
+    async fn resources(
+        &self,
+        project: &ProjectId,
+        kind: ResourceKind,
+        after: Option<&ResourceName>,
+        limit: usize,
+    ) -> Res<Vec<Resource>> {
+        self.inner.resources(project, kind, after, limit).await
     }
 }
 

@@ -7,6 +7,8 @@ use crate::{
     handover::{
         Handover,
         pack::{self, Inherited, PackContext, Packed, Reach, Required, Target as PackTarget},
+        profile,
+        recipe::Recipe,
     },
     roster::add_agent::{self, By},
     turn::dispatch::{self, Dispatch, Dispatched, Receipt},
@@ -30,7 +32,7 @@ pub enum Strategy {
 }
 
 /// Work to hand over.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Delegate {
     /// Who gets it.
     pub strategy: Strategy,
@@ -42,6 +44,8 @@ pub struct Delegate {
     pub context_box: Option<String>,
     /// Give what the caller has written, too.
     pub include_history: bool,
+    /// The rules to pack by, where they are not those of the built-in flows.
+    pub recipe: Option<Recipe>,
 }
 
 impl Delegate {
@@ -49,13 +53,8 @@ impl Delegate {
     pub fn parse(tool: &str, given: &Map<String, Value>) -> Result<Option<Self>, Invalid> {
         let args = Args { tool, given };
         let to_new = |target_ref, instruction, include_history| {
-            Some(Self {
-                strategy: Strategy::New,
-                target_ref,
-                instruction,
-                context_box: None,
-                include_history,
-            })
+            let (strategy, context_box, recipe) = (Strategy::New, None, None);
+            Some(Self { strategy, target_ref, instruction, context_box, include_history, recipe })
         };
         match tool {
             "delegate_async" => {
@@ -72,6 +71,7 @@ impl Delegate {
                     instruction: args.required("instruction")?,
                     context_box: args.optional("context_box_id")?,
                     include_history: false,
+                    recipe: None,
                 }))
             }
             "launch_principal" => {
@@ -85,6 +85,21 @@ impl Delegate {
             }
             _ => Ok(None),
         }
+    }
+}
+
+impl Delegate {
+    /// Work by a recipe (PK-18): for a new agent of the profile that the arguments or the rules name.
+    pub fn by_recipe(recipe: Recipe, given: &Map<String, Value>) -> Result<Self, Invalid> {
+        let target_ref = profile::wanted(given, &recipe.handover)?.to_owned();
+        let instruction = String::new();
+        let (strategy, context_box, include_history) = (Strategy::New, None, false);
+        Ok(Self { strategy, target_ref, instruction, context_box, include_history, recipe: Some(recipe) })
+    }
+
+    /// What must be there.
+    pub fn required(&self) -> Required {
+        self.recipe.as_ref().map(|recipe| recipe.required.clone()).unwrap_or_default()
     }
 }
 
@@ -154,7 +169,10 @@ impl Parties {
 }
 
 /// What the target is given besides the instruction, in order (PM-09).
-pub fn boxes(command: &Delegate, parties: &Parties) -> Result<Vec<BoxId>, Rejection> {
+pub fn boxes(call: &Call, command: &Delegate, parties: &Parties) -> Result<Vec<BoxId>, Rejection> {
+    if let Some(recipe) = &command.recipe {
+        return pack::boxes(&call.args, &recipe.handover);
+    }
     let mut boxes = vec![];
     if let Some(id) = &command.context_box {
         boxes.push(id.parse().map_err(|_| pack::no_box(id))?);
@@ -334,15 +352,21 @@ fn packing(
     inherited: &[Inherited],
 ) -> PackContext {
     let ids: Vec<_> = inherited.iter().map(|from| from.head.box_id).collect();
-    let mut arguments = Map::new();
-    arguments.insert("instruction".to_owned(), command.instruction.as_str().into());
-    arguments.insert("input_box_ids".to_owned(), ids.iter().map(ToString::to_string).collect());
+    let (arguments, handover) = match &command.recipe {
+        Some(recipe) => (call.args.clone(), recipe.handover.clone()),
+        None => {
+            let mut arguments = Map::new();
+            arguments.insert("instruction".to_owned(), command.instruction.as_str().into());
+            arguments.insert("input_box_ids".to_owned(), ids.iter().map(ToString::to_string).collect());
+            (arguments, Handover::with_instruction(target.profile_name.as_str(), !ids.is_empty()))
+        }
+    };
     PackContext {
         tool_suffix: call.tool.clone(),
         source_agent: Some(call.caller.clone()),
         arguments,
-        handover: Handover::with_instruction(target.profile_name.as_str(), !ids.is_empty()),
-        required: Required::default(),
+        handover,
+        required: command.required(),
         reach: reach(call, parties),
         origin: if call.by_turn.is_some() { Origin::Agent } else { Origin::Operator },
     }

@@ -16,6 +16,7 @@ on_both! {
     a_turn_hands_on_only_what_was_handed_to_it;
     a_repeated_call_is_one_call;
     agents_are_provisioned;
+    a_recipe_becomes_a_tool;
     a_dry_run_of_a_call_writes_nothing;
     what_an_agent_is_does_not_change;
 }
@@ -473,4 +474,72 @@ async fn a_dry_run_of_a_call_writes_nothing(api: Api) {
     dry("delegate_async", json!({})).await.expect_error(400, "bad_request");
     dry("provision_agent", json!({ "agent_id": "a" })).await.expect_error(400, "bad_request");
     assert_eq!(census().await, before);
+}
+
+/// PK-18, PK-22, PM-20, API-07
+async fn a_recipe_becomes_a_tool(api: Api) {
+    api.profile("p1").await;
+    api.agent("boss").await;
+    let put = async |name: &str, body: Value| {
+        api.with(&api.admin, "PUT", &format!("/projects/p1/recipes/{name}"), &body.to_string()).await
+    };
+    let recipe = json!({
+        "description": "Ask for a review.",
+        "handover": {
+            "target_profile_config": { "profile_name": "Helper" },
+            "context_packing_config": {
+                "pack_arguments": [
+                    { "arg_key": "task" },
+                    { "arg_key": "fields", "as_card_type": "task.result_fields", "card_metadata": { "role": "system" } },
+                ],
+                "inherit_context": { "include_boxes_from_args": ["draft"], "include_parent": false },
+            },
+        },
+        "required": ["task", "draft"],
+    });
+    let made = put("review", recipe.clone()).await.expect(201);
+    assert_eq!((&made["name"], &made["handover"]), (&json!("review"), &recipe["handover"]));
+    assert_eq!(put("review", recipe.clone()).await.expect(200)["card_id"], made["card_id"]);
+    let listed = api.get("/projects/p1/recipes").await.expect(200);
+    assert_eq!(listed["items"], json!([made]));
+    assert_eq!(api.get("/projects/p1/recipes/review").await.expect(200), made);
+
+    let ids = api.cards("p1", 2).await;
+    let draft = api.make_box("p1", &ids).await;
+    let fields = json!([{ "name": "verdict", "description": "yes or no" }]);
+    let args = json!({ "task": "Review it.", "draft": draft, "fields": fields });
+    let answer = call(&api, "review", args.clone()).await.expect(200);
+    assert_eq!((&answer["status"], &answer["result"]["status"]), (&json!("success"), &json!("accepted")));
+    let cards = context(&api, &answer["result"]).await;
+    assert_eq!(cards.len(), 4);
+    assert_eq!(
+        (&cards[0]["content"], &cards[0]["metadata"]["author_id"]),
+        (&json!("Review it."), &json!("review"))
+    );
+    assert_eq!((&cards[1]["metadata"]["role"], &cards[1]["content"]["fields"]), (&json!("system"), &fields));
+    assert_eq!(self::ids(&cards)[2..], ids);
+
+    let before = roster(&api).await;
+    for missing in ["task", "draft"] {
+        let mut args = args.clone();
+        args[missing] = Value::Null;
+        call(&api, "review", args).await.expect_error(400, "bad_request");
+    }
+    assert_eq!(roster(&api).await, before);
+    for (name, body) in [
+        ("delegate_async", recipe.clone()),
+        ("fork_join", recipe.clone()),
+        ("x", json!({})),
+        ("x", json!({ "handover": {} })),
+        ("x", json!({ "handover": recipe["handover"], "required": "task" })),
+        ("x", json!({ "handover": recipe["handover"], "rules": [] })),
+        ("x", json!({ "name": "y", "handover": recipe["handover"] })),
+    ] {
+        put(name, body).await.expect_error(400, "bad_request");
+    }
+    api.delete("/projects/p1/recipes/review").await.expect(204);
+    call(&api, "review", args).await.expect_error(404, "not_found");
+    api.get("/projects/p1/recipes/review").await.expect_error(404, "not_found");
+    api.delete("/projects/p1/recipes/review").await.expect_error(404, "not_found");
+    assert_eq!(put("review", recipe).await.expect(201)["card_id"].as_str().map(str::len), Some(32));
 }

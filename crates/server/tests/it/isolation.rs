@@ -25,6 +25,7 @@ fn path(endpoint: &Endpoint, project: &str, id: &str) -> String {
         .replace("{agent_turn_id}", &format!("turn_{id}"))
         .replace("{agent_id}", "somebody")
         .replace("{tool}", "delegate_async")
+        .replace("{recipe_name}", "some")
         .replace("{profile_name}", "Some")
 }
 
@@ -39,6 +40,7 @@ fn body(op: Op, id: &str) -> String {
         Op::ForkBox | Op::UpdateProject | Op::Tick | Op::StopTurn => json!({}),
         Op::PutProfile => json!({ "worker_target": "w1", "system_prompt": "x" }),
         Op::AddAgent => json!({ "agent_id": "somebody", "profile_name": "Some" }),
+        Op::PutRecipe => json!({ "handover": { "target_profile_config": { "profile_name": "Some" } } }),
         Op::PackContext => json!({
             "tool_suffix": "t", "arguments": { "b": id },
             "handover": { "target_profile_config": { "profile_name": "Some" }, "context_packing_config": {
@@ -81,6 +83,9 @@ fn body(op: Op, id: &str) -> String {
         | Op::ListProfiles
         | Op::GetProfile
         | Op::DeleteProfile
+        | Op::ListRecipes
+        | Op::GetRecipe
+        | Op::DeleteRecipe
         | Op::ListAgents
         | Op::GetAgent
         | Op::ListTurns

@@ -30,6 +30,9 @@ BEGIN
     IF in_rest ? 'put_profile' THEN
         done := cw_put_profile(in_project, in_rest -> 'put_profile');
     END IF;
+    IF in_rest ? 'put_resource' THEN
+        done := cw_put_resource(in_project, in_rest -> 'put_resource');
+    END IF;
     IF in_rest ? 'put_agent' THEN
         done := cw_put_agent(in_project, in_rest -> 'put_agent');
     END IF;

@@ -4,8 +4,8 @@
 //! commits are put together by putting lists together.
 
 use cardwire_model::{
-    Agent, Answer, ChainHead, Entry, IdentityEdge, Item, NewAudit, NewBox, Profile, Project, Revision, Scope,
-    Token, ToolCall,
+    Agent, Answer, ChainHead, Entry, IdentityEdge, Item, NewAudit, NewBox, Profile, Project, Resource,
+    Revision, Scope, Token, ToolCall,
 };
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, fmt::Write as _};
@@ -191,6 +191,19 @@ pub(super) fn profile(was: Option<Revision>, profile: &Profile) -> Value {
         "created_at": profile.created_at.micros(),
         "updated_at": profile.updated_at.micros(),
         "deleted_at": profile.deleted_at.map(|at| at.micros()),
+    })
+}
+
+pub(super) fn resource(was: Option<Revision>, resource: &Resource) -> Value {
+    json!({
+        "was": was.map(Revision::get),
+        "kind": resource.kind.as_str(),
+        "name": resource.name.as_str(),
+        "card_id": resource.card_id.uuid().to_string(),
+        "revision": resource.revision.get(),
+        "created_at": resource.created_at.micros(),
+        "updated_at": resource.updated_at.micros(),
+        "deleted_at": resource.deleted_at.map(|at| at.micros()),
     })
 }
 

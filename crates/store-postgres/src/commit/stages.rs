@@ -217,6 +217,9 @@ impl Stages {
             Write::PutProfile { was, profile } => {
                 self.first.rest.push("put_profile", &rest::profile(was, &profile));
             }
+            Write::PutResource { was, resource } => {
+                self.first.rest.push("put_resource", &rest::resource(was, &resource));
+            }
             Write::PutAgent { was, agent } => {
                 self.first.rest.push("put_agent", &rest::agent(was, &agent));
             }

@@ -38,6 +38,7 @@ pub(super) enum Part {
     Step,
     Writers,
     Profile,
+    Resource,
 }
 
 /// What rows are looked up by.
@@ -108,6 +109,10 @@ impl Query {
         if let Some(profile) = &keys.profile {
             let profile = query.name(profile.as_str());
             query.row(Part::Profile, part::PROFILE, &[("profile", &profile)]);
+        }
+        if let Some((kind, name)) = &keys.resource {
+            let (kind, name) = (query.name(kind.as_str()), query.name(name.as_str()));
+            query.row(Part::Resource, part::RESOURCE, &[("kind", &kind), ("name", &name)]);
         }
         query
     }

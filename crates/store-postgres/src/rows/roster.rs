@@ -1,7 +1,9 @@
 //! Profiles, agents, and how they came to be, as whole rows.
 
 use super::{Read, Record, get, json, name, named, number, optional_name, optional_time, time};
-use cardwire_model::{Agent, BoxId, CardId, EdgeId, IdentityAction, IdentityEdge, Profile, Revision};
+use cardwire_model::{
+    Agent, BoxId, CardId, EdgeId, IdentityAction, IdentityEdge, Profile, Resource, ResourceKind, Revision,
+};
 
 /// A row of `resource_profiles`.
 pub(crate) fn profile(row: &Record<'_>) -> Read<Profile> {
@@ -15,6 +17,19 @@ pub(crate) fn profile(row: &Record<'_>) -> Read<Profile> {
         created_at: time(row, 7)?,
         updated_at: time(row, 8)?,
         deleted_at: optional_time(row, 9)?,
+    })
+}
+
+/// A row of `resource_documents`.
+pub(crate) fn resource(row: &Record<'_>) -> Read<Resource> {
+    Ok(Resource {
+        kind: named(row, 1, ResourceKind::from_name, "a kind of document")?,
+        name: name(row, 2, "a document's name")?,
+        card_id: CardId::from_uuid(get(row, 3)?),
+        revision: Revision::new(number(row, 4, "a revision")?),
+        created_at: time(row, 5)?,
+        updated_at: time(row, 6)?,
+        deleted_at: optional_time(row, 7)?,
     })
 }
 

@@ -1,17 +1,17 @@
 //! SEC-04 at the server: what the app's role can and cannot do, whatever this program would ask of it.
 
 use crate::scratch::{Connection, Scratch, create_project};
-use cardwire_model::{Commit, EdgePhase, Primitive, Write};
+use cardwire_model::{Commit, EdgePhase, Primitive, ResourceKind, Write};
 use cardwire_store::{Catalog, Store};
 use cardwire_testkit::{
     BoxBuilder, SeededIds, TokenBuilder,
     fixtures::{
-        agent_id, agent_row, answer, at, audit, edge, event, identity_edge, idle_head, profile, step,
-        text_card, tool_call, turn_item,
+        agent_id, agent_row, answer, at, audit, edge, event, identity_edge, idle_head, profile, resource,
+        step, text_card, tool_call, turn_item,
     },
 };
 
-const TABLES: [&str; 18] = [
+const TABLES: [&str; 19] = [
     "resource_projects",
     "cards",
     "card_boxes",
@@ -30,6 +30,7 @@ const TABLES: [&str; 18] = [
     "resource_profiles",
     "resource_project_agents",
     "state_identity_edges",
+    "resource_documents",
 ];
 
 /// A database in which project `p1` has a row in every table.
@@ -56,6 +57,7 @@ async fn filled() -> Scratch {
         Write::PutProfile { was: None, profile: Box::new(profile(&mut ids, "p")) },
         Write::PutAgent { was: None, agent: Box::new(agent_row(&mut ids, "a")) },
         Write::AddIdentityEdge(Box::new(identity_edge(&mut ids, "a"))),
+        Write::PutResource { was: None, resource: Box::new(resource(&mut ids, ResourceKind::Recipe, "r")) },
     ]);
     commit.events.push(event(ids.event(), "p1", None));
     commit.audit.push(audit("p1"));
@@ -159,6 +161,7 @@ async fn the_system_reads_no_facts_and_writes_only_places_and_forgetting() {
         "resource_profiles",
         "resource_project_agents",
         "state_identity_edges",
+        "resource_documents",
     ] {
         assert_eq!(refused(&system, &format!("SELECT * FROM {table}")).await, "42501", "{table}");
     }

@@ -2,7 +2,7 @@
 
 use super::{Applied, Apply};
 use crate::{codec, sql};
-use cardwire_model::{Agent, Conflict, IdentityEdge, Profile, Revision, Timestamp};
+use cardwire_model::{Agent, Conflict, IdentityEdge, Profile, Resource, Revision, Timestamp};
 use rusqlite::params;
 
 impl Apply<'_> {
@@ -21,6 +21,21 @@ impl Apply<'_> {
             was.map(|revision| revision.get() as i64),
         ];
         self.run_one(sql::PUT_PROFILE, row, Conflict::Roster)
+    }
+
+    pub(super) fn put_resource(&self, was: Option<Revision>, resource: &Resource) -> Applied {
+        let row = params![
+            self.realm,
+            resource.kind.as_str(),
+            resource.name.as_str(),
+            resource.card_id.uuid().into_bytes(),
+            resource.revision.get() as i64,
+            resource.created_at.micros(),
+            resource.updated_at.micros(),
+            resource.deleted_at.map(Timestamp::micros),
+            was.map(|revision| revision.get() as i64),
+        ];
+        self.run_one(sql::PUT_RESOURCE, row, Conflict::Roster)
     }
 
     pub(super) fn put_agent(&self, was: Option<Revision>, agent: &Agent) -> Applied {

@@ -1,7 +1,9 @@
 //! Profiles, agents and how they came to be.
 
 use super::{Result, damaged_column, json, named, optional_slug, optional_time, slug, text, time, uuid};
-use cardwire_model::{Agent, BoxId, CardId, EdgeId, IdentityAction, IdentityEdge, Profile, Revision};
+use cardwire_model::{
+    Agent, BoxId, CardId, EdgeId, IdentityAction, IdentityEdge, Profile, Resource, ResourceKind, Revision,
+};
 use rusqlite::Row;
 
 /// Tags are a JSON list.
@@ -24,6 +26,18 @@ pub(crate) fn profile(row: &Row<'_>) -> Result<Profile> {
         created_at: time(row, 6)?,
         updated_at: time(row, 7)?,
         deleted_at: optional_time(row, 8)?,
+    })
+}
+
+pub(crate) fn resource(row: &Row<'_>) -> Result<Resource> {
+    Ok(Resource {
+        kind: named(row, 0, ResourceKind::from_name)?,
+        name: slug(row, 1)?,
+        card_id: CardId::from_uuid(uuid(row, 2)?),
+        revision: Revision::new(row.get::<_, i64>(3)? as u64),
+        created_at: time(row, 4)?,
+        updated_at: time(row, 5)?,
+        deleted_at: optional_time(row, 6)?,
     })
 }
 

@@ -43,6 +43,10 @@ pub(super) fn load(conn: &Connection, realm: &str, keys: &Keys, snapshot: &mut S
     if let Some(name) = &keys.profile {
         snapshot.profile = one(conn, sql::PROFILE, params![realm, name.as_str()], codec::profile)?;
     }
+    if let Some((kind, name)) = &keys.resource {
+        let key = params![realm, kind.as_str(), name.as_str()];
+        snapshot.resource = one(conn, sql::RESOURCE, key, codec::resource)?;
+    }
     Ok(())
 }
 

@@ -2,10 +2,11 @@
 
 use super::case::{Case, Check, assert_pages, commit};
 use crate::fixtures::{
-    agent_id, agent_row, at, channel, identity_edge, json, profile, profile_name, worker_target,
+    agent_id, agent_row, at, channel, identity_edge, json, profile, profile_name, resource, worker_target,
 };
 use cardwire_model::{
-    Agent, Conflict, IdentityAction, IdentityEdge, Keys, Profile, Revision, Timestamp, Write,
+    Agent, Conflict, IdentityAction, IdentityEdge, Keys, Profile, Resource, ResourceKind, Revision,
+    Timestamp, Write,
 };
 use cardwire_store::{RowFilter, Store};
 use std::sync::Arc;
@@ -190,4 +191,43 @@ pub async fn identity_edges_are_listed_newest_first_by_every_filter(store: Arc<d
         )
         .await;
     }
+}
+
+/// API-07: a document is known by its kind and name, and changes at the expected revision only.
+pub async fn documents_are_kept_by_kind_and_name(store: Arc<dyn Store>) {
+    let mut case = Case::new(store).await;
+    let other = case.create_project("p2").await;
+    let put =
+        |was: Option<Revision>, one: &Resource| Write::PutResource { was, resource: Box::new(one.clone()) };
+    let recipe = resource(&mut case.ids, ResourceKind::Recipe, "same");
+    let tool = Resource {
+        revision: Revision::new(41),
+        created_at: at(-5),
+        updated_at: Timestamp::from_micros(1_767_268_800_123_457),
+        deleted_at: Some(at(9)),
+        ..resource(&mut case.ids, ResourceKind::Tool, "same")
+    };
+    for one in [&recipe, &tool] {
+        case.refuse_write(put(Some(Revision::FIRST), one), Conflict::Roster).await;
+        case.write([put(None, one)]).await;
+        let keys = Keys { resource: Some((one.kind, one.name.clone())), ..Keys::default() };
+        assert_eq!(case.load(keys).await.resource.as_ref(), Some(one));
+        case.refuse_write(put(None, one), Conflict::Roster).await;
+    }
+    let changed =
+        Resource { revision: Revision::new(2), ..resource(&mut case.ids, ResourceKind::Recipe, "same") };
+    case.refuse_write(put(Some(Revision::new(2)), &changed), Conflict::Roster).await;
+    case.refuse(commit(&other, [put(Some(Revision::FIRST), &changed)]), Conflict::Roster).await;
+    case.write([put(Some(Revision::FIRST), &changed)]).await;
+    let next = resource(&mut case.ids, ResourceKind::Recipe, "second");
+    case.write([put(None, &next)]).await;
+    let list = async |kind, after: Option<&str>, limit| {
+        let after = after.map(crate::fixtures::resource_name);
+        case.store.resources(&case.project, kind, after.as_ref(), limit).await.unwrap()
+    };
+    assert_eq!(list(ResourceKind::Recipe, None, 9).await, [changed.clone(), next.clone()]);
+    assert_eq!(list(ResourceKind::Recipe, None, 1).await, [changed]);
+    assert_eq!(list(ResourceKind::Recipe, Some("same"), 9).await, [next]);
+    assert_eq!(list(ResourceKind::Tool, None, 9).await, [tool]);
+    assert_eq!(list(ResourceKind::Team, None, 9).await, []);
 }

@@ -2,8 +2,8 @@
 
 use super::{Dump, PAGE, advance, differ};
 use cardwire_model::{
-    Agent, AgentId, Edge, EdgeId, Head, IdentityEdge, InboxItem, Profile, ProfileName, ProjectId, Step,
-    StepId, Timestamp, ToolCall, TurnId,
+    Agent, AgentId, Edge, EdgeId, Head, IdentityEdge, InboxItem, Profile, ProfileName, ProjectId, Resource,
+    ResourceKind, ResourceName, Step, StepId, Timestamp, ToolCall, TurnId,
 };
 use cardwire_store::{RowFilter, Store, StoreError};
 use std::{
@@ -26,6 +26,8 @@ pub struct TurnDump {
     pub calls: BTreeMap<(ProjectId, TurnId, String), ToolCall>,
     /// By project and name, deleted ones too.
     pub profiles: BTreeMap<(ProjectId, ProfileName), Profile>,
+    /// By project, kind and name, deleted ones too.
+    pub resources: BTreeMap<(ProjectId, ResourceKind, ResourceName), Resource>,
     /// By project and name.
     pub agents: BTreeMap<(ProjectId, AgentId), Agent>,
     /// By project and id.
@@ -40,6 +42,7 @@ impl TurnDump {
             .or_else(|| differ("step", &self.steps, &other.steps))
             .or_else(|| differ("tool call", &self.calls, &other.calls))
             .or_else(|| differ("profile", &self.profiles, &other.profiles))
+            .or_else(|| differ("document", &self.resources, &other.resources))
             .or_else(|| differ("agent", &self.agents, &other.agents))
             .or_else(|| differ("identity edge", &self.identity_edges, &other.identity_edges))
     }
@@ -152,10 +155,19 @@ async fn read_roster(store: &dyn Store, project: &ProjectId, found: &mut TurnDum
     let mut after = None;
     loop {
         let page = store.profiles(project, after.as_ref(), PAGE).await?;
-        let Some(last) = advance(&after, page.iter().map(|profile| &profile.name), PAGE) else {
-            return Ok(());
-        };
+        let Some(last) = advance(&after, page.iter().map(|profile| &profile.name), PAGE) else { break };
         after = Some(last.clone());
         found.profiles.extend(page.into_iter().map(|one| ((project.clone(), one.name.clone()), one)));
     }
+    for kind in ResourceKind::ALL {
+        let mut after = None;
+        loop {
+            let page = store.resources(project, *kind, after.as_ref(), PAGE).await?;
+            let Some(last) = advance(&after, page.iter().map(|one| &one.name), PAGE) else { break };
+            after = Some(last.clone());
+            let key = |one: &Resource| (project.clone(), *kind, one.name.clone());
+            found.resources.extend(page.into_iter().map(|one| (key(&one), one)));
+        }
+    }
+    Ok(())
 }

@@ -30,6 +30,7 @@ const WRITES: &[&str] = &[
     "OpenCall",
     "UpdateCall",
     "PutProfile",
+    "PutResource",
     "PutAgent",
     "AddIdentityEdge",
 ];
@@ -138,6 +139,7 @@ const fn write_kind(write: &Write) -> &'static str {
         Write::OpenCall(_) => "OpenCall",
         Write::UpdateCall(_) => "UpdateCall",
         Write::PutProfile { .. } => "PutProfile",
+        Write::PutResource { .. } => "PutResource",
         Write::PutAgent { .. } => "PutAgent",
         Write::AddIdentityEdge(_) => "AddIdentityEdge",
     }

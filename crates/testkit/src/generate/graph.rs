@@ -1,7 +1,10 @@
 //! Sound writes to the graph and the roster.
 
 use super::Generator;
-use cardwire_model::{Agent, Commit, Profile, Realm, Step, ToolCall, Write};
+use crate::fixtures::resource;
+use cardwire_model::{
+    Agent, Commit, Profile, Realm, Resource, ResourceKind, Revision, Step, ToolCall, Write,
+};
 
 impl Generator {
     /// A step of the realm.
@@ -81,6 +84,37 @@ impl Generator {
         }
         let was = old.map(|old| old.revision);
         commit.writes.push(Write::PutProfile { was, profile: Box::new(profile) });
+        Some(())
+    }
+
+    /// A document of the realm.
+    pub(super) fn some_resource(&mut self, realm: &Realm) -> Option<Resource> {
+        let (kind, name) = self.some(realm, |known| &known.resources)?;
+        self.model.resource(realm, kind, &name).cloned()
+    }
+
+    /// A document with these keys and anything else.
+    pub(super) fn resource_row(&mut self, kind: ResourceKind, name: &str) -> Resource {
+        let created_at = self.lately();
+        let revision = Revision::new(1 + self.rng.below(5) as u64);
+        let deleted_at = self.maybe_lately();
+        let resource = resource(&mut self.ids, kind, name);
+        Resource { revision, created_at, updated_at: created_at, deleted_at, ..resource }
+    }
+
+    pub(super) fn put_resource(&mut self, commit: &mut Commit) -> Option<()> {
+        let old = if self.rng.chance(60) { self.some_resource(&commit.realm) } else { None };
+        let kinds = ResourceKind::ALL;
+        let (kind, name) = match &old {
+            Some(old) => (old.kind, old.name.to_string()),
+            None => (kinds[self.rng.below(kinds.len())], format!("document-{}", self.rng.below(300))),
+        };
+        let mut resource = self.resource_row(kind, &name);
+        if let Some(old) = &old {
+            (resource.revision, resource.created_at) = (old.revision.next(), old.created_at);
+        }
+        let was = old.map(|old| old.revision);
+        commit.writes.push(Write::PutResource { was, resource: Box::new(resource) });
         Some(())
     }
 

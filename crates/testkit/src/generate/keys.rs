@@ -41,6 +41,7 @@ impl Generator {
             keys.inbox = self.some(&source, |known| &known.inbox);
             keys.step = self.some(&source, |known| &known.steps);
             keys.profile = self.some(&source, |known| &known.profiles);
+            keys.resource = self.some(&source, |known| &known.resources);
         }
         if self.rng.chance(50) {
             let edge = self.some(&source, |known| &known.edges).and_then(|id| self.model.edge(&source, id));

@@ -2,8 +2,8 @@
 
 use super::Generator;
 use cardwire_model::{
-    AgentId, AnswerKey, BoxId, CardId, Commit, EdgeId, InboxId, ProfileName, Realm, StepId, TokenId, TurnId,
-    Write,
+    AgentId, AnswerKey, BoxId, CardId, Commit, EdgeId, InboxId, ProfileName, Realm, ResourceKind,
+    ResourceName, StepId, TokenId, TurnId, Write,
 };
 
 /// What was ever written in a realm, oldest first.
@@ -20,6 +20,7 @@ pub(super) struct Known {
     pub(super) steps: Vec<StepId>,
     pub(super) calls: Vec<(TurnId, String)>,
     pub(super) profiles: Vec<ProfileName>,
+    pub(super) resources: Vec<(ResourceKind, ResourceName)>,
     pub(super) agents: Vec<AgentId>,
     pub(super) identity_edges: Vec<EdgeId>,
 }
@@ -44,6 +45,9 @@ impl Generator {
                 Write::CreateStep(step) => known.steps.push(step.id.clone()),
                 Write::OpenCall(call) => known.calls.push((call.turn_id, call.tool_call_id.clone())),
                 Write::PutProfile { was: None, profile } => known.profiles.push(profile.name.clone()),
+                Write::PutResource { was: None, resource } => {
+                    known.resources.push((resource.kind, resource.name.clone()));
+                }
                 Write::PutAgent { was: None, agent } => known.agents.push(agent.id.clone()),
                 Write::AddIdentityEdge(edge) => known.identity_edges.push(edge.id),
                 Write::DeleteCard { .. }
@@ -59,6 +63,7 @@ impl Generator {
                 | Write::UpdateStep(_)
                 | Write::UpdateCall(_)
                 | Write::PutProfile { was: Some(_), .. }
+                | Write::PutResource { was: Some(_), .. }
                 | Write::PutAgent { was: Some(_), .. } => {}
             }
         }

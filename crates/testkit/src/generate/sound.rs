@@ -38,6 +38,7 @@ const OF_PROJECTS: &[(usize, Recipe)] = &[
     (8, Generator::open_call),
     (6, Generator::update_call),
     (5, Generator::put_profile),
+    (5, Generator::put_resource),
     (5, Generator::put_agent),
     (3, Generator::add_identity_edge),
 ];

@@ -156,6 +156,12 @@ spoilers! {
     PutProfileAtOtherRevision = put_profile_at_other_revision,
     /// There is no such profile.
     PutAbsentProfile = put_absent_profile,
+    /// The name has a document of the kind.
+    PutTakenResource = put_taken_resource,
+    /// The document was changed.
+    PutResourceAtOtherRevision = put_resource_at_other_revision,
+    /// There is no such document.
+    PutAbsentResource = put_absent_resource,
     /// The name has an agent.
     PutTakenAgent = put_taken_agent,
     /// The agent was changed.

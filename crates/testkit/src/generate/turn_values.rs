@@ -38,11 +38,11 @@ impl Generator {
     }
 
     /// Now or a little before.
-    fn lately(&mut self) -> Timestamp {
+    pub(super) fn lately(&mut self) -> Timestamp {
         Timestamp::from_micros(self.now - self.rng.below(3) as i64 * 1_000_000)
     }
 
-    fn maybe_lately(&mut self) -> Option<Timestamp> {
+    pub(super) fn maybe_lately(&mut self) -> Option<Timestamp> {
         if self.rng.chance(50) { Some(self.lately()) } else { None }
     }
 

@@ -85,7 +85,7 @@ impl State {
         }
         each!(projects, cards, boxes, entries, members, tokens, answers, events, audit, chain);
         each!(heads, copies, inbox, queue, turns, edges, correlations, steps, calls);
-        each!(profiles, agents, identity_edges);
+        each!(profiles, resources, agents, identity_edges);
     }
 
     fn holds(&self, realm: &Realm, expect: &Expect) -> Applied {
@@ -159,6 +159,7 @@ impl State {
             Write::OpenCall(call) => self.open_call(realm, call),
             Write::UpdateCall(call) => self.update_call(realm, call),
             Write::PutProfile { was, profile } => self.put_profile(realm, *was, profile),
+            Write::PutResource { was, resource } => self.put_resource(realm, *was, resource),
             Write::PutAgent { was, agent } => self.put_agent(realm, *was, agent),
             Write::AddIdentityEdge(edge) => self.add_identity_edge(realm, edge),
         }

@@ -63,6 +63,8 @@ impl State {
             snapshot.writers.extend(writers.map(|agent| (*box_id, agent.clone())));
         }
         snapshot.profile = keys.profile.as_ref().and_then(|name| self.profile(realm, name)).cloned();
+        let resource = keys.resource.as_ref().and_then(|(kind, name)| self.resource(realm, *kind, name));
+        snapshot.resource = resource.cloned();
     }
 
     fn turn_rows(&self, realm: &Realm, id: TurnId) -> Option<TurnRows> {

@@ -3,7 +3,7 @@
 use super::state::State;
 use cardwire_model::{
     Agent, AgentId, BoxId, Edge, EdgeId, Head, IdentityEdge, InboxId, InboxItem, InboxKind, Profile,
-    ProfileName, Realm, Step, StepId, ToolCall, TurnId,
+    ProfileName, Realm, Resource, ResourceKind, ResourceName, Step, StepId, ToolCall, TurnId,
 };
 
 impl State {
@@ -90,6 +90,16 @@ impl State {
     /// The profiles of a realm, by name.
     pub fn profiles(&self, realm: &Realm) -> impl Iterator<Item = &Profile> {
         self.profiles.of(realm)
+    }
+
+    /// A document, deleted or not.
+    pub fn resource(&self, realm: &Realm, kind: ResourceKind, name: &ResourceName) -> Option<&Resource> {
+        self.resources.get(&(realm.clone(), (kind, name.clone())))
+    }
+
+    /// The documents of a realm, by kind and name.
+    pub fn resources(&self, realm: &Realm) -> impl Iterator<Item = &Resource> {
+        self.resources.of(realm)
     }
 
     /// The identity edges of a realm, by id.

@@ -4,8 +4,8 @@ use super::table::Table;
 use cardwire_model::{
     Agent, AgentId, Answer, AnswerKey, AuditRow, BoxHead, BoxId, Card, CardId, ChainHead, Edge, EdgeId,
     EdgePhase, Entry, Event, Generation, Head, IdentityEdge, InboxId, InboxItem, NewEvent, Primitive,
-    Profile, ProfileName, Project, ProjectId, Realm, Step, StepId, Timestamp, Token, TokenId, ToolCall,
-    TurnId,
+    Profile, ProfileName, Project, ProjectId, Realm, Resource, ResourceKind, ResourceName, Step, StepId,
+    Timestamp, Token, TokenId, ToolCall, TurnId,
 };
 use cardwire_store::Unsealed;
 use uuid::Uuid;
@@ -50,6 +50,7 @@ pub struct State {
     pub(super) steps: Table<(Realm, StepId), Step>,
     pub(super) calls: Table<CallKey, ToolCall>,
     pub(super) profiles: Table<(Realm, ProfileName), Profile>,
+    pub(super) resources: Table<(Realm, (ResourceKind, ResourceName)), Resource>,
     pub(super) agents: Table<AgentKey, Agent>,
     pub(super) identity_edges: Table<(Realm, EdgeId), IdentityEdge>,
 }

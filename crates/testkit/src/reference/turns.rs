@@ -8,7 +8,7 @@ use crate::wanted::{
 use async_trait::async_trait;
 use cardwire_model::{
     Agent, AgentId, Edge, EdgeId, Head, IdentityEdge, InboxId, InboxItem, Profile, ProfileName, ProjectId,
-    Status, Step, StepId, Timestamp, ToolCall, TurnId,
+    Resource, ResourceKind, ResourceName, Status, Step, StepId, Timestamp, ToolCall, TurnId,
 };
 use cardwire_store::{ClaimQuery, CommitError, DecideClaim, Horizon, RowFilter, StoreError, Turns, Watched};
 use std::cmp::Reverse;
@@ -193,5 +193,17 @@ impl Turns for ReferenceStore {
         let realm = project.clone().into();
         let is_after = |profile: &&Profile| after.is_none_or(|after| profile.name > *after);
         self.with(|state| state.profiles(&realm).filter(is_after).take(limit).cloned().collect())
+    }
+
+    async fn resources(
+        &self,
+        project: &ProjectId,
+        kind: ResourceKind,
+        after: Option<&ResourceName>,
+        limit: usize,
+    ) -> Result<Vec<Resource>> {
+        let realm = project.clone().into();
+        let wanted = |one: &&Resource| one.kind == kind && after.is_none_or(|after| one.name > *after);
+        self.with(|state| state.resources(&realm).filter(wanted).take(limit).cloned().collect())
     }
 }

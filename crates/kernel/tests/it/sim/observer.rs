@@ -121,6 +121,7 @@ impl Observer {
             | Write::UpdateStep(_)
             | Write::OpenCall(_)
             | Write::PutProfile { .. }
+            | Write::PutResource { .. }
             | Write::PutAgent { .. }
             | Write::AddIdentityEdge(_) => {}
         }

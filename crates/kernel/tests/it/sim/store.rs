@@ -255,6 +255,16 @@ impl Turns for SimStore {
     ) -> Res<Vec<Profile>> {
         self.inner.profiles(project, after, limit).await
     }
+
+    async fn resources(
+        &self,
+        project: &ProjectId,
+        kind: ResourceKind,
+        after: Option<&ResourceName>,
+        limit: usize,
+    ) -> Res<Vec<Resource>> {
+        self.inner.resources(project, kind, after, limit).await
+    }
 }
 
 #[async_trait]

@@ -139,6 +139,7 @@ fn command(strategy: Strategy) -> Delegate {
         instruction: "Go.".to_owned(),
         context_box: None,
         include_history: false,
+        recipe: None,
     }
 }
 
@@ -165,7 +166,7 @@ fn pm_07_the_output_box_of_the_target_is_used_again() {
 fn pm_08_a_copy_needs_something_to_copy() {
     let boxes = |head: Option<Head>| {
         let given = given(Target::Clone(agent("source"), head), &[]);
-        boxes(&command(Strategy::Clone), &given.parties)
+        boxes(&call(None), &command(Strategy::Clone), &given.parties)
     };
     assert_eq!(boxes(Some(head("source", Some(60), Some(61)))).unwrap(), [box_id(60)]);
     assert_eq!(boxes(Some(head("source", None, Some(61)))).unwrap(), [box_id(61)]);
@@ -180,7 +181,7 @@ fn pm_09_the_given_box_comes_before_what_the_source_has_written() {
     let given = given(Target::Clone(agent("source"), Some(head("source", None, Some(61)))), &[]);
     let wanted = |context: &str| {
         let command = Delegate { context_box: Some(context.to_owned()), ..command(Strategy::Clone) };
-        boxes(&command, &given.parties)
+        boxes(&call(None), &command, &given.parties)
     };
     assert_eq!(wanted(&box_id(70).to_string()).unwrap(), [box_id(70), box_id(61)]);
     assert_eq!(wanted(&box_id(61).to_string()).unwrap(), [box_id(61)]);
@@ -229,4 +230,28 @@ fn depth_is_that_of_the_callers_turn_and_one_more() {
     let call = Call { max_depth: 4, ..call(None) };
     let refused = decide(&project(), &call, "call_1", &command(Strategy::Reuse), &given, &moment());
     assert!(matches!(refused, Err(Rejection::Refused(_))));
+}
+
+/// PK-18, PK-22
+#[test]
+fn a_recipe_packs_by_its_own_rules() {
+    let recipe = json!({
+        "handover": {
+            "target_profile_config": { "profile_name": "Helper" },
+            "context_packing_config": { "pack_arguments": [{ "arg_key": "a" }, { "arg_key": "b" }] },
+        },
+        "required": ["a"],
+    });
+    let recipe = Recipe::parse(&CanonicalJson::from_value(&recipe).unwrap()).unwrap();
+    let hand_over = |args: Value| {
+        let Value::Object(args) = args else { panic!("{args}") };
+        let command = Delegate::by_recipe(recipe.clone(), &args).unwrap();
+        let call = Call { args, tool: "my_recipe".to_owned(), ..call(None) };
+        let given = given(Target::Reuse(agent("helper"), None), &[]);
+        decide(&project(), &call, "call_1", &command, &given, &moment())
+    };
+    let done = hand_over(json!({ "a": "x", "b": { "y": 1 } })).unwrap().outcome;
+    assert_eq!(done.new_cards.len(), 2);
+    assert_eq!(done.new_cards[0].author_id.as_deref(), Some("my_recipe"));
+    assert!(hand_over(json!({ "b": 1 })).is_err());
 }

@@ -2,7 +2,9 @@
 
 use super::Generator;
 use crate::fixtures::{agent_id, step_id};
-use cardwire_model::{Agent, Commit, Edge, IdentityEdge, Primitive, Realm, Revision, Step, Write};
+use cardwire_model::{
+    Agent, Commit, Edge, IdentityEdge, Primitive, Realm, ResourceKind, Revision, Step, Write,
+};
 
 impl Generator {
     fn some_edge(&mut self, realm: &Realm) -> Option<Edge> {
@@ -99,6 +101,25 @@ impl Generator {
 
     pub(super) fn put_absent_profile(&mut self, commit: &mut Commit) -> Option<()> {
         self.insert_profile(commit, Some(Revision::FIRST), "absent")
+    }
+
+    pub(super) fn put_taken_resource(&mut self, commit: &mut Commit) -> Option<()> {
+        let old = self.some_resource(&commit.realm)?;
+        let resource = Box::new(self.resource_row(old.kind, old.name.as_str()));
+        self.insert(commit, Write::PutResource { was: None, resource })
+    }
+
+    /// One that the commit itself cannot reach.
+    pub(super) fn put_resource_at_other_revision(&mut self, commit: &mut Commit) -> Option<()> {
+        let old = self.some_resource(&commit.realm)?;
+        let was = Some(Revision::new(old.revision.get() + 1_000));
+        let resource = Box::new(self.resource_row(old.kind, old.name.as_str()));
+        self.insert(commit, Write::PutResource { was, resource })
+    }
+
+    pub(super) fn put_absent_resource(&mut self, commit: &mut Commit) -> Option<()> {
+        let resource = Box::new(self.resource_row(ResourceKind::Recipe, "absent"));
+        self.insert(commit, Write::PutResource { was: Some(Revision::FIRST), resource })
     }
 
     fn insert_agent(&mut self, commit: &mut Commit, was: Option<Revision>, old: &Agent) -> Option<()> {

@@ -2,13 +2,25 @@
 
 use super::{Applied, holds};
 use crate::reference::state::State;
-use cardwire_model::{Agent, Conflict, IdentityEdge, Profile, Realm, Revision};
+use cardwire_model::{Agent, Conflict, IdentityEdge, Profile, Realm, Resource, Revision};
 
 impl State {
     pub(super) fn put_profile(&mut self, realm: &Realm, was: Option<Revision>, profile: &Profile) -> Applied {
         let key = (realm.clone(), profile.name.clone());
         holds(self.profiles.get(&key).map(|old| old.revision) == was, Conflict::Roster)?;
         self.profiles.put(key, profile.clone());
+        Ok(())
+    }
+
+    pub(super) fn put_resource(
+        &mut self,
+        realm: &Realm,
+        was: Option<Revision>,
+        resource: &Resource,
+    ) -> Applied {
+        let key = (realm.clone(), (resource.kind, resource.name.clone()));
+        holds(self.resources.get(&key).map(|old| old.revision) == was, Conflict::Roster)?;
+        self.resources.put(key, resource.clone());
         Ok(())
     }
 
