@@ -20,7 +20,6 @@ pub struct RecipeIn {
     pub handover: Map<String, Value>,
     /// Arguments that must be given: a list of names, or `{arguments, card_types}`.
     #[serde(default)]
-    #[schema(value_type = Option<Vec<String>>)]
     pub required: Option<Value>,
     /// For people.
     #[serde(default)]
@@ -62,7 +61,6 @@ pub struct RecipeOut {
     pub handover: Value,
     /// What must be given.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
     pub required: Option<Value>,
     /// For people.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -35,6 +35,7 @@ async fn every_creating_post_gives_the_first_answer_again(api: Api) {
             .path
             .replace("{project_id}", "p1")
             .replace("{box_id}", &box_id)
+            .replace("{tool}", "provision_agent")
             .replace("{agent_turn_id}", &leased.turn);
         let (body, other) = match endpoint.path {
             "/projects/{project_id}/agents" => (
@@ -54,6 +55,17 @@ async fn every_creating_post_gives_the_first_answer_again(api: Api) {
                 let mut other = body.clone();
                 other["turn_epoch"] = json!(9);
                 (body, other)
+            }
+            "/projects/{project_id}/pmo/pack_context" => {
+                let body = |suffix: &str| {
+                    let handover = json!({ "target_profile_config": { "profile_name": "Helper" } });
+                    json!({ "tool_suffix": suffix, "handover": handover })
+                };
+                (body("a"), body("b"))
+            }
+            "/projects/{project_id}/pmo/{tool}:call" => {
+                let body = |id: &str| json!({ "caller_agent_id": agent, "args": { "agent_id": id, "profile_name": "Helper" } });
+                (body("made-1"), body("made-2"))
             }
             "/projects" => (json!({ "project_id": "k1" }), json!({ "project_id": "k2" })),
             "/tokens" => (json!({ "scopes": ["read"] }), json!({ "scopes": ["work"] })),
