@@ -2,7 +2,7 @@
 //! commit. A call that is refused leaves the call and its answer only (PM-16).
 
 use crate::{Caller, Done, Kernel, KernelError, Preflight, Remember};
-use cardwire_model::{Agent, AgentId, Commit, Head, Keys, ProjectId, Realm, ResourceKind, Write, limits};
+use cardwire_model::{Agent, AgentId, Commit, Head, Keys, ProjectId, Realm, ResourceKind, limits};
 use cardwire_protocol::{
     Decision, Moment, Rejection,
     handover::{pack, recipe::Recipe},
@@ -43,18 +43,21 @@ impl Kernel {
             }
             let (from, from_head) = self.party(project, &call.caller).await?;
             let moment = self.moment(caller);
+            let fence = calls::fence(call, from_head.as_ref(), &moment)?;
             let tool_call_id = calls::fresh_call_id(&moment);
             let handled = self.handle(project, call, &tool_call_id, (from, from_head), &moment).await;
             let Decision { mut commit, outcome } = match handled {
-                Ok((commit, result)) => answered(commit, call, tool_call_id, Ok(result), &moment)?,
+                Ok((commit, result)) => {
+                    calls::answer(call, tool_call_id, fence, commit, Ok(result), &moment)?
+                }
                 Err(KernelError::Rejected(Rejection::Lost(agent))) => {
                     self.rebuild(project, caller, &agent).await?;
                     continue;
                 }
                 Err(KernelError::Rejected(rejection)) => {
                     let told = calls::refusal(&rejection, target_id(call).as_ref(), code(&rejection));
-                    let commit = Commit::new(project.clone());
-                    answered(commit, call, tool_call_id, Err((rejection, told)), &moment)?
+                    let nothing = Commit::new(project.clone());
+                    calls::answer(call, tool_call_id, fence, nothing, Err((rejection, told)), &moment)?
                 }
                 Err(error) => return Err(error),
             };
@@ -130,6 +133,7 @@ impl Kernel {
         call: &Call,
     ) -> Result<Option<Preflight>, KernelError> {
         let from = self.party(project, &call.caller).await?;
+        calls::fence(call, from.1.as_ref(), &self.moment(caller))?;
         if call.tool == PROVISION {
             return Ok(None);
         }
@@ -221,28 +225,4 @@ impl Kernel {
 fn target_id(call: &Call) -> Option<AgentId> {
     let name = if call.tool == PROVISION { "agent_id" } else { "target_ref" };
     call.args.get(name).and_then(Value::as_str).and_then(|id| id.trim().parse().ok())
-}
-
-/// The call, its answer, and what was done, in this order.
-fn answered(
-    done: Commit,
-    call: &Call,
-    tool_call_id: String,
-    result: Result<Value, (Rejection, Value)>,
-    moment: &Moment,
-) -> Result<Decision<Answered>, KernelError> {
-    let (is_success, result, refused) = match result {
-        Ok(result) => (true, result, None),
-        Err((rejection, told)) => (false, told, Some(rejection)),
-    };
-    let call_card = calls::call_card(call, &tool_call_id, moment).map_err(Rejection::from)?;
-    let card =
-        calls::result_card(call, &tool_call_id, is_success, &result, moment).map_err(Rejection::from)?;
-    let result_card = card.id;
-    let mut commit = done;
-    commit.writes.insert(0, Write::PutCard(Box::new(call_card)));
-    commit.writes.push(Write::PutCard(Box::new(card)));
-    // A target that refuses is an answer, not a bad request.
-    let refused = refused.filter(|rejection| !matches!(rejection, Rejection::Refused(_)));
-    Ok(Decision { commit, outcome: Answered { tool_call_id, result_card, is_success, result, refused } })
 }

@@ -343,10 +343,9 @@ fn check_reach(command: &PackContext, inherited: &[Inherited]) -> Result<Vec<Box
 
 /// One card per rule whose argument is there (PK-04..PK-09).
 fn packed_cards(command: &PackContext, moment: &Moment) -> Result<Vec<(u16, Card)>, Invalid> {
-    let with_argument =
-        |rule: &'_ PackRule| argument(command, &rule.arg_key).map(|value| (rule.clone(), value));
-    let make = |(rule, value): (PackRule, &Value)| {
-        let rule = &rule;
+    let mut cards = vec![];
+    for rule in &command.handover.pack {
+        let Some(value) = argument(command, &rule.arg_key) else { continue };
         let named = |invalid| within(&rule.arg_key, invalid);
         let draft = CardDraft {
             content: content(rule, value)?,
@@ -356,9 +355,9 @@ fn packed_cards(command: &PackContext, moment: &Moment) -> Result<Vec<(u16, Card
             ttl_seconds: None,
         };
         let id = CardId::from_uuid(moment.fresh.uuid());
-        draft.into_card(id, command.origin, moment.now).map(|card| (rule.index, card)).map_err(named)
-    };
-    command.handover.pack.iter().filter_map(with_argument).map(make).collect()
+        cards.push((rule.index, draft.into_card(id, command.origin, moment.now).map_err(named)?));
+    }
+    Ok(cards)
 }
 
 /// PK-07, PK-08: structure stays structure, everything else becomes text.

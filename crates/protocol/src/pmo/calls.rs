@@ -1,8 +1,9 @@
 //! A call of a PMO tool and its answer, as cards (PM-15, PM-16).
 
-use crate::{Moment, Rejection, decision::own_json};
+use crate::{Decision, Moment, Rejection, decision::own_json};
 use cardwire_model::{
-    AgentId, CanonicalJson, Card, CardDraft, CardId, Channel, InheritMode, Invalid, Origin, TurnId,
+    AgentId, CanonicalJson, Card, CardDraft, CardId, Channel, Commit, Head, InheritMode, Invalid, Nudge,
+    Origin, TurnId, Write,
 };
 use serde_json::{Map, Value, json};
 
@@ -51,7 +52,7 @@ pub fn fresh_call_id(moment: &Moment) -> String {
 }
 
 /// The call as a card of the caller.
-pub fn call_card(call: &Call, tool_call_id: &str, moment: &Moment) -> Result<Card, Invalid> {
+fn call_card(call: &Call, tool_call_id: &str, moment: &Moment) -> Result<Card, Invalid> {
     let content = json!({ "tool_name": call.tool, "arguments": call.args });
     let metadata = json!({ "type": "tool.call", "role": "assistant", "author_id": call.caller.as_str() });
     let draft = CardDraft {
@@ -65,7 +66,7 @@ pub fn call_card(call: &Call, tool_call_id: &str, moment: &Moment) -> Result<Car
 }
 
 /// The answer as a card of the PMO.
-pub fn result_card(
+fn result_card(
     call: &Call,
     tool_call_id: &str,
     is_success: bool,
@@ -111,4 +112,43 @@ pub fn refusal(rejection: &Rejection, agent_id: Option<&AgentId>, code: &str) ->
         | Rejection::Unauthenticated
         | Rejection::Lost(_) => json!({ "status": "error", "error_code": code, "error": error }),
     }
+}
+
+/// A turn may call while it is live, in the name of its own agent (DP-17). Answers the write that keeps the commit from
+/// being applied once it is not; an operator needs none.
+pub fn fence(call: &Call, caller_head: Option<&Head>, moment: &Moment) -> Result<Option<Write>, Rejection> {
+    let Some(turn) = call.by_turn else { return Ok(None) };
+    let live = caller_head.filter(|head| head.live.as_ref().is_some_and(|live| live.turn_id == turn));
+    let Some(head) = live else {
+        return Err(Rejection::StaleTurn(turn, caller_head.map_or(0, |head| head.epoch.get())));
+    };
+    let nudge = Nudge { seen: Some(moment.now), ..Nudge::default() };
+    Ok(Some(Write::NudgeHead { guard: head.guard(), nudge }))
+}
+
+/// The whole of a call as one commit: its fence, the call, what was done, and the answer, in this order. A target that
+/// refuses is an answer, any other refusal is the caller's fault as well (PM-11).
+pub fn answer(
+    call: &Call,
+    tool_call_id: String,
+    fence: Option<Write>,
+    mut done: Commit,
+    result: Result<Value, (Rejection, Value)>,
+    moment: &Moment,
+) -> Result<Decision<Answered>, Rejection> {
+    let (is_success, result, refused) = match result {
+        Ok(result) => (true, result, None),
+        Err((rejection, told)) => (false, told, Some(rejection)),
+    };
+    let refused = refused.filter(|rejection| !matches!(rejection, Rejection::Refused(_)));
+    let called = call_card(call, &tool_call_id, moment)?;
+    let answer = result_card(call, &tool_call_id, is_success, &result, moment)?;
+    let result_card = answer.id;
+    let first = fence.into_iter().chain([Write::PutCard(Box::new(called))]);
+    let writes = first.chain(std::mem::take(&mut done.writes)).chain([Write::PutCard(Box::new(answer))]);
+    done.writes = writes.collect();
+    Ok(Decision {
+        commit: done,
+        outcome: Answered { tool_call_id, result_card, is_success, result, refused },
+    })
 }

@@ -14,8 +14,8 @@ use crate::{
     turn::dispatch::{self, Dispatch, Dispatched, Receipt},
 };
 use cardwire_model::{
-    Agent, AgentId, BoxHead, BoxId, CanonicalJson, Card, Commit, Head, Invalid, Nudge, Origin, Profile,
-    ProjectId, Revision, Snapshot, Write,
+    Agent, AgentId, BoxHead, BoxId, CanonicalJson, Card, Commit, Head, Invalid, Origin, Profile, ProjectId,
+    Revision, Snapshot,
 };
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashSet};
@@ -222,7 +222,6 @@ pub fn decide(
     let Given { parties, inherited, known } = given;
     check_policy(parties)?;
     let mut commit = Commit::new(project.clone());
-    fence(&mut commit, call, parties, moment)?;
     let (agent, head) = identity(&mut commit, call, parties, moment);
     let target = PackTarget { profile_name: agent.profile_name.clone(), profile_box: agent.profile_box };
     let assembly =
@@ -281,19 +280,6 @@ pub fn result(receipt: &Receipt) -> Value {
         "context_box_id": receipt.context_box.to_string(),
         "output_box_id": receipt.output_box.to_string(),
     })
-}
-
-/// A turn may call while it is live, and the commit holds only while it still is (DP-17).
-fn fence(commit: &mut Commit, call: &Call, parties: &Parties, moment: &Moment) -> Result<(), Rejection> {
-    let Some(turn) = call.by_turn else { return Ok(()) };
-    let head = parties.caller_head.as_ref();
-    let live = head.filter(|head| head.live.as_ref().is_some_and(|live| live.turn_id == turn));
-    let Some(head) = live else {
-        return Err(Rejection::StaleTurn(turn, head.map_or(0, |head| head.epoch.get())));
-    };
-    let nudge = Nudge { seen: Some(moment.now), ..Nudge::default() };
-    commit.writes.push(Write::NudgeHead { guard: head.guard(), nudge });
-    Ok(())
 }
 
 fn check_policy(parties: &Parties) -> Result<(), Rejection> {

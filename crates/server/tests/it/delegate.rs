@@ -39,6 +39,13 @@ async fn roster(api: &Api) -> Vec<Value> {
     api.get("/projects/p1/agents?limit=500").await.expect(200)["items"].as_array().unwrap().clone()
 }
 
+/// How many boxes, cards and agents there are.
+async fn census(api: &Api) -> (usize, usize, usize) {
+    let project = "p1".parse().unwrap();
+    let boxes = api.store.scan_boxes(&project, None, 1_000).await.unwrap().len();
+    (boxes, api.store.scan_cards(&project, None, 1_000).await.unwrap().len(), roster(api).await.len())
+}
+
 /// The kinds and contents of a box's cards.
 async fn context(api: &Api, result: &Value) -> Vec<Value> {
     let id = result["context_box_id"].as_str().unwrap();
@@ -329,9 +336,16 @@ async fn a_turn_hands_on_only_what_was_handed_to_it(api: Api) {
     api.agent("other").await;
     let body = json!({ "caller_agent_id": "other", "agent_turn_id": leased.turn, "args": {
         "target_strategy": "new", "target_ref": "Helper", "instruction": "x" } });
+    let before = census(&api).await;
     api.with(&leased.token, "POST", &path("delegate_async"), &body.to_string())
         .await
         .expect_error(409, "stale_turn");
+    let body = json!({ "caller_agent_id": "other", "agent_turn_id": leased.turn, "args": {
+        "agent_id": "made", "profile_name": "Helper" } });
+    api.with(&leased.token, "POST", &path("provision_agent"), &body.to_string())
+        .await
+        .expect_error(409, "stale_turn");
+    assert_eq!(census(&api).await, before, "nothing is written in another's name");
     api.verb(&leased, ":finish", json!({ "status": "success", "deliverable": "done" })).await.expect(200);
     let late = as_turn(&leased.token, &given["context_box_id"]).await;
     assert!(late.status.is_client_error(), "{}", late.json());
@@ -449,12 +463,7 @@ async fn a_dry_run_of_a_call_writes_nothing(api: Api) {
     api.agent("boss").await;
     let cards = api.cards("p1", 2).await;
     let given = api.make_box("p1", &cards).await;
-    let project = "p1".parse().unwrap();
-    let census = async || {
-        let boxes = api.store.scan_boxes(&project, None, 1_000).await.unwrap().len();
-        (boxes, api.store.scan_cards(&project, None, 1_000).await.unwrap().len(), roster(&api).await.len())
-    };
-    let before = census().await;
+    let before = census(&api).await;
     let dry = async |tool: &str, args: Value| {
         api.post(&format!("{}?dry_run=true", path(tool)), json!({ "caller_agent_id": "boss", "args": args }))
             .await
@@ -473,7 +482,7 @@ async fn a_dry_run_of_a_call_writes_nothing(api: Api) {
     );
     dry("delegate_async", json!({})).await.expect_error(400, "bad_request");
     dry("provision_agent", json!({ "agent_id": "a" })).await.expect_error(400, "bad_request");
-    assert_eq!(census().await, before);
+    assert_eq!(census(&api).await, before);
 }
 
 /// PK-18, PK-22, PM-20, API-07

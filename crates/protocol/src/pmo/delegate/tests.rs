@@ -1,9 +1,9 @@
 //! Each rule of delegation by its number.
 
-use super::*;
+use super::{super::calls, *};
 use crate::fixtures::{box_id, card_id, moment, project, uuid};
 use cardwire_model::{
-    Channel, Generation, InboxId, InheritMode, Live, LiveState, Timestamp, TurnEpoch, TurnId,
+    Channel, Generation, InboxId, InheritMode, Live, LiveState, Timestamp, TurnEpoch, TurnId, Write,
 };
 
 fn parse(tool: &str, args: &Value) -> Result<Option<Delegate>, Invalid> {
@@ -203,17 +203,42 @@ fn x_04_a_turn_hands_on_what_it_was_handed_and_an_operator_anything() {
 
 /// DP-17
 #[test]
-fn a_turn_that_is_not_live_hands_over_nothing() {
-    let mut given = given(Target::Reuse(agent("helper"), None), &[]);
-    let decision = hand_over(Some(9), &given).unwrap();
+fn a_turn_that_is_not_live_calls_nothing() {
+    let fence = |by_turn, head: Option<Head>| calls::fence(&call(by_turn), head.as_ref(), &moment());
+    let live = || Some(head("boss", Some(52), None));
     let is_fence =
         |write: &Write| matches!(write, Write::NudgeHead { guard, .. } if guard.agent_id.as_str() == "boss");
-    assert!(decision.commit.writes.iter().any(is_fence));
-    assert!(matches!(hand_over(Some(8), &given), Err(Rejection::StaleTurn(..))));
-    given.parties.caller_head = Some(head("boss", None, None));
-    assert!(matches!(hand_over(Some(9), &given), Err(Rejection::StaleTurn(..))));
-    given.parties.caller_head = None;
-    assert!(matches!(hand_over(Some(9), &given), Err(Rejection::StaleTurn(..))));
+    assert!(fence(Some(9), live()).unwrap().is_some_and(|write| is_fence(&write)));
+    assert_eq!(fence(None, None).unwrap(), None, "an operator needs no turn");
+    assert!(matches!(fence(Some(8), live()), Err(Rejection::StaleTurn(..))));
+    assert!(matches!(fence(Some(9), Some(head("boss", None, None))), Err(Rejection::StaleTurn(..))));
+    assert!(matches!(fence(Some(9), None), Err(Rejection::StaleTurn(..))));
+}
+
+/// PM-11, PM-15, PM-16
+#[test]
+fn a_call_is_its_fence_the_call_what_was_done_and_the_answer() {
+    let fence = calls::fence(&call(Some(9)), Some(&head("boss", Some(52), None)), &moment()).unwrap();
+    let answer = |result| {
+        let mut done = Commit::new(project());
+        done.writes.push(Write::SealBox { box_id: box_id(1) });
+        calls::answer(&call(Some(9)), "call_1".to_owned(), fence.clone(), done, result, &moment()).unwrap()
+    };
+    let good = answer(Ok(json!({ "status": "accepted" })));
+    let [Write::NudgeHead { .. }, Write::PutCard(called), Write::SealBox { .. }, Write::PutCard(answered)] =
+        &good.commit.writes[..]
+    else {
+        panic!("{:?}", good.commit.writes)
+    };
+    assert_eq!((called.kind.as_str(), answered.kind.as_str()), ("tool.call", "tool.result"));
+    assert_eq!(answered.author_id.as_deref(), Some("sys.pmo"));
+    assert_eq!((good.outcome.is_success, good.outcome.refused), (true, None));
+    let refused = Rejection::refused(crate::RefusalCode::AgentBusy, "busy");
+    let told = calls::refusal(&refused, None, "agent_busy");
+    assert_eq!(answer(Err((refused, told))).outcome.refused, None, "the target's answer");
+    let wrong = Rejection::Forbidden("no".to_owned());
+    let told = calls::refusal(&wrong, None, "forbidden");
+    assert_eq!(answer(Err((wrong.clone(), told))).outcome.refused, Some(wrong));
 }
 
 /// DP-04
