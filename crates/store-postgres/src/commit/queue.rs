@@ -15,8 +15,8 @@ use uuid::Uuid;
 const BATCH_COMMITS: usize = 32;
 /// A transaction takes no further commit once it has so many bytes.
 const BATCH_BYTES: usize = 512 * 1024;
-/// Transactions of one realm under way at once. More would make each smaller, which costs more than it gains: at 64
-/// agents, two did three quarters of the turns that one does.
+/// Transactions of one realm under way at once. More would make each smaller, which costs more than it gains (see
+/// docs/decisions/0015).
 const REALM_BATCHES: usize = 1;
 /// How far one search looks. A longer queue is searched again soon.
 const SEARCH: usize = 1_024;
