@@ -218,13 +218,16 @@ async fn relayed(kernel: &Kernel, project: &ProjectId) {
     let logged = kernel.events(project, 0, &EventFilter::default()).await.unwrap();
     assert!(logged.len() >= 5);
     let context = jetstream::new(async_nats::connect(nats()).await.unwrap());
-    let stream = loop {
-        // The relay makes it when it first runs.
-        if let Ok(stream) = context.get_stream(STREAM).await {
-            break stream;
+    // The relay makes it when it first runs.
+    let made = async {
+        loop {
+            if let Ok(stream) = context.get_stream(STREAM).await {
+                break stream;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        tokio::time::sleep(Duration::from_millis(20)).await;
     };
+    let stream = tokio::time::timeout(PATIENCE, made).await.expect("the relay makes its stream");
     let consumer = stream
         .create_consumer(jetstream::consumer::pull::OrderedConfig {
             filter_subject: format!("cg.v1.{project}.>"),
