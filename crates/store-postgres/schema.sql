@@ -11,6 +11,51 @@ CREATE TYPE public.cw_append AS (
 
 ALTER TYPE public.cw_append OWNER TO cardwire_owner;
 
+CREATE TYPE public.cw_batch_change AS (
+	op text,
+	project_id text,
+	batch_id uuid,
+	from_closing text,
+	closes boolean,
+	status text,
+	closing text,
+	result_card_id uuid,
+	closed_at bigint
+);
+
+ALTER TYPE public.cw_batch_change OWNER TO cardwire_owner;
+
+CREATE TYPE public.cw_batch_lock AS (
+	batch_id uuid,
+	exclusive boolean
+);
+
+ALTER TYPE public.cw_batch_lock OWNER TO cardwire_owner;
+
+CREATE TYPE public.cw_branch AS (
+	op text,
+	project_id text,
+	batch_id uuid,
+	task_index bigint,
+	from_status text,
+	created_at bigint,
+	agent_id text,
+	agent_turn_id uuid,
+	turn_epoch bigint,
+	context_box_id uuid,
+	output_box_id uuid,
+	attempts bigint,
+	next_attempt_at bigint,
+	warning text,
+	status text,
+	deliverable_card_id uuid,
+	error_detail text,
+	error_code text,
+	updated_at bigint
+);
+
+ALTER TYPE public.cw_branch OWNER TO cardwire_owner;
+
 CREATE TYPE public.cw_card_fact AS (
 	card_id uuid,
 	fact_hash bytea,
@@ -115,7 +160,9 @@ CREATE TABLE public.state_agent_inbox (
     error_code text,
     output_from bigint,
     output_until bigint,
-    ended_at bigint
+    ended_at bigint,
+    batch_id uuid,
+    task_index bigint
 )
 WITH (fillfactor='50');
 
@@ -174,6 +221,96 @@ CREATE TYPE public.cw_output AS (
 
 ALTER TYPE public.cw_output OWNER TO cardwire_owner;
 
+CREATE TYPE public.cw_spending AS (
+	root_agent_turn_id uuid,
+	turns bigint,
+	most bigint
+);
+
+ALTER TYPE public.cw_spending OWNER TO cardwire_owner;
+
+CREATE TABLE public.state_box_grants (
+    project_id text NOT NULL COLLATE pg_catalog."C",
+    agent_id text NOT NULL COLLATE pg_catalog."C",
+    box_id uuid NOT NULL,
+    created_at bigint NOT NULL
+);
+
+ALTER TABLE ONLY public.state_box_grants FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE public.state_box_grants OWNER TO cardwire_owner;
+
+CREATE TABLE public.state_pmo_batches (
+    project_id text NOT NULL COLLATE pg_catalog."C",
+    batch_id uuid NOT NULL,
+    parent_agent_id text NOT NULL COLLATE pg_catalog."C",
+    parent_agent_turn_id uuid,
+    parent_turn_epoch bigint,
+    parent_tool_call_id text NOT NULL,
+    channel_id text NOT NULL,
+    trace_id text NOT NULL,
+    depth bigint NOT NULL,
+    task_count bigint NOT NULL,
+    fail_fast boolean NOT NULL,
+    enough bigint NOT NULL,
+    parallel bigint NOT NULL,
+    result_tokens bigint NOT NULL,
+    deadline_at bigint,
+    created_at bigint NOT NULL,
+    status text NOT NULL,
+    closing text,
+    result_card_id uuid,
+    closed_at bigint
+)
+WITH (fillfactor='70');
+
+ALTER TABLE ONLY public.state_pmo_batches FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE public.state_pmo_batches OWNER TO cardwire_owner;
+
+CREATE TABLE public.state_pmo_sweeps (
+    project_id text NOT NULL COLLATE pg_catalog."C",
+    scope text NOT NULL COLLATE pg_catalog."C",
+    subject_id uuid NOT NULL
+);
+
+ALTER TABLE ONLY public.state_pmo_sweeps FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE public.state_pmo_sweeps OWNER TO cardwire_owner;
+
+CREATE TYPE public.cw_pmo_writes AS (
+	locks public.cw_batch_lock[],
+	batches public.state_pmo_batches[],
+	added public.cw_branch[],
+	moved public.cw_branch[],
+	ended public.cw_branch[],
+	more public.cw_branch[],
+	changes public.cw_batch_change[],
+	sweeps public.state_pmo_sweeps[],
+	done_sweeps public.state_pmo_sweeps[],
+	grants public.state_box_grants[],
+	spends public.cw_spending[]
+);
+
+ALTER TYPE public.cw_pmo_writes OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_add_branch(in_branches public.cw_branch[]) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO state_pmo_batch_tasks (project_id, batch_id, task_index, created_at, agent_id, agent_turn_id,
+        turn_epoch, context_box_id, output_box_id, attempts, next_attempt_at, warning, status, deliverable_card_id,
+        error_detail, error_code, updated_at)
+    SELECT project_id, batch_id, task_index, created_at, agent_id, agent_turn_id, turn_epoch, context_box_id,
+        output_box_id, attempts, next_attempt_at, warning, status, deliverable_card_id, error_detail, error_code,
+        updated_at
+    FROM unnest(in_branches);
+    RETURN true;
+END
+$$;
+
+ALTER FUNCTION public.cw_add_branch(in_branches public.cw_branch[]) OWNER TO cardwire_owner;
+
 CREATE TABLE public.state_execution_edges (
     project_id text NOT NULL COLLATE pg_catalog."C",
     edge_id uuid NOT NULL,
@@ -208,20 +345,54 @@ $$;
 
 ALTER FUNCTION public.cw_add_edge(in_edges public.state_execution_edges[]) OWNER TO cardwire_owner;
 
-CREATE FUNCTION public.cw_add_identity_edge(in_project text, in_rows jsonb) RETURNS boolean
+CREATE FUNCTION public.cw_add_grant(in_grants public.state_box_grants[]) RETURNS boolean
     LANGUAGE plpgsql
     AS $$
 BEGIN
-    INSERT INTO state_identity_edges (project_id, edge_id, action, source_agent_id, target_agent_id, channel_id,
-        trace_id, metadata, created_at)
-    SELECT in_project, edge_id, action, source_agent_id, target_agent_id, channel_id, trace_id, metadata, created_at
-    FROM jsonb_populate_recordset(NULL::state_identity_edges, in_rows)
-    ORDER BY edge_id;
+    INSERT INTO state_box_grants SELECT * FROM unnest(in_grants) ON CONFLICT DO NOTHING;
     RETURN true;
 END
 $$;
 
-ALTER FUNCTION public.cw_add_identity_edge(in_project text, in_rows jsonb) OWNER TO cardwire_owner;
+ALTER FUNCTION public.cw_add_grant(in_grants public.state_box_grants[]) OWNER TO cardwire_owner;
+
+CREATE TABLE public.state_identity_edges (
+    project_id text NOT NULL COLLATE pg_catalog."C",
+    edge_id uuid NOT NULL,
+    action text NOT NULL,
+    source_agent_id text COLLATE pg_catalog."C",
+    target_agent_id text NOT NULL COLLATE pg_catalog."C",
+    channel_id text NOT NULL,
+    trace_id text,
+    metadata text NOT NULL,
+    created_at bigint NOT NULL
+);
+
+ALTER TABLE ONLY public.state_identity_edges FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE public.state_identity_edges OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_add_identity_edge(in_edges public.state_identity_edges[]) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO state_identity_edges SELECT * FROM unnest(in_edges);
+    RETURN true;
+END
+$$;
+
+ALTER FUNCTION public.cw_add_identity_edge(in_edges public.state_identity_edges[]) OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_add_sweep(in_sweeps public.state_pmo_sweeps[]) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO state_pmo_sweeps SELECT * FROM unnest(in_sweeps) ON CONFLICT DO NOTHING;
+    RETURN true;
+END
+$$;
+
+ALTER FUNCTION public.cw_add_sweep(in_sweeps public.state_pmo_sweeps[]) OWNER TO cardwire_owner;
 
 CREATE FUNCTION public.cw_append_cards(in_project text, in_appends public.cw_append[]) RETURNS boolean
     LANGUAGE plpgsql
@@ -286,6 +457,28 @@ $$;
 
 ALTER FUNCTION public.cw_box_entry(in_project text, in_rows jsonb) OWNER TO cardwire_owner;
 
+CREATE FUNCTION public.cw_branches(in_branches public.cw_branch[]) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    item cw_branch;
+    done boolean;
+BEGIN
+    FOREACH item IN ARRAY in_branches LOOP
+        IF item.op = 'end' THEN
+            done := cw_end_branch(ARRAY[item]);
+        ELSIF item.op = 'move' THEN
+            done := cw_move_branch(ARRAY[item]);
+        ELSE
+            done := cw_add_branch(ARRAY[item]);
+        END IF;
+    END LOOP;
+    RETURN true;
+END
+$$;
+
+ALTER FUNCTION public.cw_branches(in_branches public.cw_branch[]) OWNER TO cardwire_owner;
+
 CREATE FUNCTION public.cw_chain_at(in_project text, in_rows jsonb) RETURNS boolean
     LANGUAGE plpgsql
     AS $$
@@ -314,6 +507,47 @@ END
 $$;
 
 ALTER FUNCTION public.cw_chain_at(in_project text, in_rows jsonb) OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_close_batch(in_changes public.cw_batch_change[]) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    changed integer;
+BEGIN
+    UPDATE state_pmo_batches b
+    SET status = u.status, closing = u.closing,
+        result_card_id = CASE WHEN u.closes THEN u.result_card_id ELSE b.result_card_id END,
+        closed_at = CASE WHEN u.closes THEN u.closed_at ELSE b.closed_at END
+    FROM unnest(in_changes) AS u
+    WHERE u.op = 'change' AND b.project_id = u.project_id AND b.batch_id = u.batch_id
+        AND b.status = 'running' AND b.closing IS NOT DISTINCT FROM u.from_closing;
+    GET DIAGNOSTICS changed = ROW_COUNT;
+    IF changed <> cardinality(in_changes) THEN
+        RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'batch';
+    END IF;
+    RETURN true;
+END
+$$;
+
+ALTER FUNCTION public.cw_close_batch(in_changes public.cw_batch_change[]) OWNER TO cardwire_owner;
+
+CREATE TABLE public.box_entries (
+    project_id text NOT NULL COLLATE pg_catalog."C",
+    box_id uuid NOT NULL,
+    generation bigint NOT NULL,
+    seq bigint NOT NULL,
+    card_id uuid,
+    segment_box uuid,
+    segment_generation bigint,
+    segment_len bigint,
+    source text NOT NULL,
+    rule integer,
+    CONSTRAINT box_entries_check CHECK (((card_id IS NULL) = (segment_box IS NOT NULL)))
+);
+
+ALTER TABLE ONLY public.box_entries FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE public.box_entries OWNER TO cardwire_owner;
 
 CREATE TABLE public.card_boxes (
     project_id text NOT NULL COLLATE pg_catalog."C",
@@ -378,6 +612,25 @@ ALTER TABLE ONLY public.events FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE public.events OWNER TO cardwire_owner;
 
+CREATE TABLE public.resource_project_agents (
+    project_id text NOT NULL COLLATE pg_catalog."C",
+    agent_id text NOT NULL COLLATE pg_catalog."C",
+    profile_name text NOT NULL,
+    profile_box_id uuid NOT NULL,
+    worker_target text NOT NULL,
+    display_name text,
+    tags text[] NOT NULL,
+    owner_agent_id text,
+    metadata text NOT NULL,
+    revision bigint NOT NULL,
+    created_at bigint NOT NULL,
+    updated_at bigint NOT NULL
+);
+
+ALTER TABLE ONLY public.resource_project_agents FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE public.resource_project_agents OWNER TO cardwire_owner;
+
 CREATE TABLE public.state_agent_steps (
     project_id text NOT NULL COLLATE pg_catalog."C",
     step_id text NOT NULL COLLATE pg_catalog."C",
@@ -399,7 +652,7 @@ ALTER TABLE ONLY public.state_agent_steps FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE public.state_agent_steps OWNER TO cardwire_owner;
 
-CREATE FUNCTION public.cw_commit(in_project text, in_boxes uuid[], in_outputs public.cw_output[], in_new_boxes public.card_boxes[], in_cards public.cards[], in_appends public.cw_append[], in_agents text[], in_moves public.cw_head[], in_heads public.cw_head[], in_inbox public.state_agent_inbox[], in_inbox_updates public.cw_inbox_update[], in_more_inbox_updates public.cw_inbox_update[], in_edges public.state_execution_edges[], in_steps public.state_agent_steps[], in_step_updates public.state_agent_steps[], in_events public.events[], in_rest jsonb) RETURNS void
+CREATE FUNCTION public.cw_commit(in_project text, in_boxes uuid[], in_outputs public.cw_output[], in_new_boxes public.card_boxes[], in_entries public.box_entries[], in_cards public.cards[], in_appends public.cw_append[], in_agents text[], in_moves public.cw_head[], in_new_heads public.cw_head[], in_heads public.cw_head[], in_pmo public.cw_pmo_writes, in_inbox public.state_agent_inbox[], in_inbox_updates public.cw_inbox_update[], in_more_inbox_updates public.cw_inbox_update[], in_edges public.state_execution_edges[], in_steps public.state_agent_steps[], in_step_updates public.state_agent_steps[], in_new_agents public.resource_project_agents[], in_identity_edges public.state_identity_edges[], in_events public.events[], in_rest jsonb) RETURNS void
     LANGUAGE plpgsql
     AS $$
 DECLARE
@@ -433,8 +686,15 @@ BEGIN
     IF in_moves IS NOT NULL THEN
         done := cw_move_head(in_moves);
     END IF;
+    IF in_new_heads IS NOT NULL THEN
+        done := cw_create_head(in_new_heads);
+    END IF;
     IF in_heads IS NOT NULL THEN
         done := cw_heads(in_project, in_heads);
+    END IF;
+    -- What is neither null nor all nulls; `IS NOT NULL` would ask for a value in every field.
+    IF NOT in_pmo IS NULL THEN
+        done := cw_pmo(in_project, in_pmo);
     END IF;
     IF in_inbox IS NOT NULL THEN
         done := cw_enqueue(in_inbox);
@@ -457,7 +717,13 @@ BEGIN
         done := cw_update_step(in_project, in_step_updates);
     END IF;
     IF in_new_boxes IS NOT NULL THEN
-        done := cw_create_empty_box(in_new_boxes);
+        done := cw_create_boxes(in_new_boxes, in_entries);
+    END IF;
+    IF in_new_agents IS NOT NULL THEN
+        done := cw_create_agent(in_new_agents);
+    END IF;
+    IF in_identity_edges IS NOT NULL THEN
+        done := cw_add_identity_edge(in_identity_edges);
     END IF;
     IF in_rest IS NOT NULL THEN
         done := cw_rest(in_project, in_rest);
@@ -472,7 +738,7 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION public.cw_commit(in_project text, in_boxes uuid[], in_outputs public.cw_output[], in_new_boxes public.card_boxes[], in_cards public.cards[], in_appends public.cw_append[], in_agents text[], in_moves public.cw_head[], in_heads public.cw_head[], in_inbox public.state_agent_inbox[], in_inbox_updates public.cw_inbox_update[], in_more_inbox_updates public.cw_inbox_update[], in_edges public.state_execution_edges[], in_steps public.state_agent_steps[], in_step_updates public.state_agent_steps[], in_events public.events[], in_rest jsonb) OWNER TO cardwire_owner;
+ALTER FUNCTION public.cw_commit(in_project text, in_boxes uuid[], in_outputs public.cw_output[], in_new_boxes public.card_boxes[], in_entries public.box_entries[], in_cards public.cards[], in_appends public.cw_append[], in_agents text[], in_moves public.cw_head[], in_new_heads public.cw_head[], in_heads public.cw_head[], in_pmo public.cw_pmo_writes, in_inbox public.state_agent_inbox[], in_inbox_updates public.cw_inbox_update[], in_more_inbox_updates public.cw_inbox_update[], in_edges public.state_execution_edges[], in_steps public.state_agent_steps[], in_step_updates public.state_agent_steps[], in_new_agents public.resource_project_agents[], in_identity_edges public.state_identity_edges[], in_events public.events[], in_rest jsonb) OWNER TO cardwire_owner;
 
 CREATE FUNCTION public.cw_count_deletion(in_project text, in_count integer) RETURNS boolean
     LANGUAGE plpgsql
@@ -484,6 +750,28 @@ END
 $$;
 
 ALTER FUNCTION public.cw_count_deletion(in_project text, in_count integer) OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_create_agent(in_agents public.resource_project_agents[]) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO resource_project_agents SELECT * FROM unnest(in_agents);
+    RETURN true;
+END
+$$;
+
+ALTER FUNCTION public.cw_create_agent(in_agents public.resource_project_agents[]) OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_create_batch(in_batches public.state_pmo_batches[]) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO state_pmo_batches SELECT * FROM unnest(in_batches);
+    RETURN true;
+END
+$$;
+
+ALTER FUNCTION public.cw_create_batch(in_batches public.state_pmo_batches[]) OWNER TO cardwire_owner;
 
 CREATE FUNCTION public.cw_create_box(in_project text, in_rows jsonb) RETURNS boolean
     LANGUAGE plpgsql
@@ -501,18 +789,21 @@ $$;
 
 ALTER FUNCTION public.cw_create_box(in_project text, in_rows jsonb) OWNER TO cardwire_owner;
 
-CREATE FUNCTION public.cw_create_empty_box(in_boxes public.card_boxes[]) RETURNS boolean
+CREATE FUNCTION public.cw_create_boxes(in_boxes public.card_boxes[], in_entries public.box_entries[]) RETURNS boolean
     LANGUAGE plpgsql
     AS $$
 BEGIN
     INSERT INTO card_boxes SELECT * FROM unnest(in_boxes);
+    IF in_entries IS NOT NULL THEN
+        INSERT INTO box_entries SELECT * FROM unnest(in_entries);
+    END IF;
     RETURN true;
 END
 $$;
 
-ALTER FUNCTION public.cw_create_empty_box(in_boxes public.card_boxes[]) OWNER TO cardwire_owner;
+ALTER FUNCTION public.cw_create_boxes(in_boxes public.card_boxes[], in_entries public.box_entries[]) OWNER TO cardwire_owner;
 
-CREATE FUNCTION public.cw_create_head(in_project text, item public.cw_head) RETURNS boolean
+CREATE FUNCTION public.cw_create_head(in_heads public.cw_head[]) RETURNS boolean
     LANGUAGE plpgsql
     AS $$
 BEGIN
@@ -520,25 +811,25 @@ BEGIN
         context_box_id, output_box_id, last_output_box_id, turn_epoch, output_watermark, depth, dispatched_at,
         channel_id, worker_target, trace_id, parent_step_id, status, waiting_tool_count, resume_deadline,
         last_doorbell_at, deliverable_card_id, open_calls, marks, updated_at, queued, busy)
-    VALUES (in_project, item.agent_id, item.active_agent_turn_id, item.inbox_id, item.profile_box_id,
-        item.context_box_id, item.output_box_id, item.last_output_box_id, item.turn_epoch, item.output_watermark,
-        item.depth, item.dispatched_at, item.channel_id, item.worker_target, item.trace_id, item.parent_step_id,
-        item.status, item.waiting_tool_count, item.resume_deadline, item.last_doorbell_at,
-        item.deliverable_card_id, item.open_calls, item.marks, item.updated_at, item.queued,
-        item.status <> 'idle' OR item.queued > 0);
+    SELECT project_id, agent_id, active_agent_turn_id, inbox_id, profile_box_id, context_box_id, output_box_id,
+        last_output_box_id, turn_epoch, output_watermark, depth, dispatched_at, channel_id, worker_target, trace_id,
+        parent_step_id, status, waiting_tool_count, resume_deadline, last_doorbell_at, deliverable_card_id,
+        open_calls, marks, updated_at, queued, status <> 'idle' OR queued > 0
+    FROM unnest(in_heads);
     IF EXISTS (
         SELECT 1
-        FROM state_snapshots s
-        WHERE s.project_id = in_project AND s.agent_id = item.agent_id
-            AND (s.turn_epoch > item.turn_epoch OR s.turn_epoch = item.turn_epoch AND item.status <> 'idle'))
+        FROM unnest(in_heads) AS u
+        JOIN state_snapshots s ON s.project_id = u.project_id AND s.agent_id = u.agent_id
+        WHERE u.op = 'create'
+            AND (s.turn_epoch > u.turn_epoch OR s.turn_epoch = u.turn_epoch AND u.status <> 'idle'))
     THEN
         RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'head';
     END IF;
-    RETURN cw_put_snapshot(ARRAY[item]);
+    RETURN cw_put_snapshot(in_heads);
 END
 $$;
 
-ALTER FUNCTION public.cw_create_head(in_project text, item public.cw_head) OWNER TO cardwire_owner;
+ALTER FUNCTION public.cw_create_head(in_heads public.cw_head[]) OWNER TO cardwire_owner;
 
 CREATE FUNCTION public.cw_create_project(in_project text, in_rows jsonb) RETURNS boolean
     LANGUAGE plpgsql
@@ -601,6 +892,42 @@ $$;
 
 ALTER FUNCTION public.cw_delete_card(in_project text, in_rows jsonb) OWNER TO cardwire_owner;
 
+CREATE FUNCTION public.cw_end_branch(in_branches public.cw_branch[]) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    UPDATE state_pmo_batch_tasks t
+    SET status = u.status, deliverable_card_id = u.deliverable_card_id, error_detail = u.error_detail,
+        error_code = u.error_code, updated_at = u.updated_at
+    FROM unnest(in_branches) AS u
+    WHERE u.op = 'end' AND t.project_id = u.project_id AND t.batch_id = u.batch_id AND t.task_index = u.task_index
+        AND t.status IN ('pending', 'dispatched')
+        AND (
+            SELECT b.status = 'running' AND b.closing IS NULL
+            FROM state_pmo_batches b
+            WHERE b.project_id = u.project_id AND b.batch_id = u.batch_id);
+    RETURN true;
+END
+$$;
+
+ALTER FUNCTION public.cw_end_branch(in_branches public.cw_branch[]) OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_end_sweep(in_sweeps public.state_pmo_sweeps[]) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    item state_pmo_sweeps;
+BEGIN
+    FOREACH item IN ARRAY in_sweeps LOOP
+        DELETE FROM state_pmo_sweeps
+        WHERE project_id = item.project_id AND scope = item.scope AND subject_id = item.subject_id;
+    END LOOP;
+    RETURN true;
+END
+$$;
+
+ALTER FUNCTION public.cw_end_sweep(in_sweeps public.state_pmo_sweeps[]) OWNER TO cardwire_owner;
+
 CREATE FUNCTION public.cw_enqueue(in_items public.state_agent_inbox[]) RETURNS boolean
     LANGUAGE plpgsql
     AS $$
@@ -609,12 +936,12 @@ BEGIN
         worker_target, channel_id, depth, trace_id, parent_agent_turn_id, parent_tool_call_id, parent_step_id,
         output_box_id, payload, status, turn_epoch, worker_id, token_hash, processed_at, retry_count,
         next_retry_at, reason, task_status, deliverable_card_id, error, error_code, output_from, output_until,
-        ended_at)
+        ended_at, batch_id, task_index)
     SELECT project_id, inbox_id, created_at, agent_turn_id, agent_id, kind, correlation_id,
         worker_target, channel_id, depth, trace_id, parent_agent_turn_id, parent_tool_call_id, parent_step_id,
         output_box_id, payload, status, turn_epoch, worker_id, token_hash, processed_at, retry_count,
         next_retry_at, reason, task_status, deliverable_card_id, error, error_code, output_from, output_until,
-        ended_at
+        ended_at, batch_id, task_index
     FROM unnest(in_items);
     RETURN true;
 END
@@ -676,7 +1003,7 @@ BEGIN
         ELSIF item.op = 'nudge' THEN
             done := cw_nudge_head(in_project, item);
         ELSE
-            done := cw_create_head(in_project, item);
+            done := cw_create_head(ARRAY[item]);
         END IF;
     END LOOP;
     RETURN true;
@@ -684,6 +1011,28 @@ END
 $$;
 
 ALTER FUNCTION public.cw_heads(in_project text, in_heads public.cw_head[]) OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_lock_batches(in_project text, in_locks public.cw_batch_lock[]) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    item cw_batch_lock;
+BEGIN
+    FOREACH item IN ARRAY in_locks LOOP
+        IF item.exclusive THEN
+            PERFORM 1
+            FROM state_pmo_batches
+            WHERE project_id = in_project AND batch_id = item.batch_id
+            FOR NO KEY UPDATE;
+        ELSE
+            PERFORM 1 FROM state_pmo_batches WHERE project_id = in_project AND batch_id = item.batch_id FOR SHARE;
+        END IF;
+    END LOOP;
+    RETURN true;
+END
+$$;
+
+ALTER FUNCTION public.cw_lock_batches(in_project text, in_locks public.cw_batch_lock[]) OWNER TO cardwire_owner;
 
 CREATE FUNCTION public.cw_lock_boxes(in_project text, in_boxes uuid[]) RETURNS boolean
     LANGUAGE plpgsql
@@ -714,6 +1063,31 @@ END
 $$;
 
 ALTER FUNCTION public.cw_lock_heads(in_project text, in_agents text[]) OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_move_branch(in_branches public.cw_branch[]) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    moved integer;
+BEGIN
+    UPDATE state_pmo_batch_tasks t
+    SET agent_id = u.agent_id, agent_turn_id = u.agent_turn_id, turn_epoch = u.turn_epoch,
+        context_box_id = u.context_box_id, output_box_id = u.output_box_id, attempts = u.attempts,
+        next_attempt_at = u.next_attempt_at, warning = u.warning, status = u.status,
+        deliverable_card_id = u.deliverable_card_id, error_detail = u.error_detail, error_code = u.error_code,
+        updated_at = u.updated_at
+    FROM unnest(in_branches) AS u
+    WHERE u.op = 'move' AND t.project_id = u.project_id AND t.batch_id = u.batch_id AND t.task_index = u.task_index
+        AND t.status = u.from_status;
+    GET DIAGNOSTICS moved = ROW_COUNT;
+    IF moved <> cardinality(in_branches) THEN
+        RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'batch';
+    END IF;
+    RETURN true;
+END
+$$;
+
+ALTER FUNCTION public.cw_move_branch(in_branches public.cw_branch[]) OWNER TO cardwire_owner;
 
 CREATE FUNCTION public.cw_move_head(in_heads public.cw_head[]) RETURNS boolean
     LANGUAGE plpgsql
@@ -842,6 +1216,51 @@ $$;
 
 ALTER FUNCTION public.cw_output_free(in_project text, in_outputs public.cw_output[]) OWNER TO cardwire_owner;
 
+CREATE FUNCTION public.cw_pmo(in_project text, in_pmo public.cw_pmo_writes) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    done boolean;
+BEGIN
+    IF in_pmo.locks IS NOT NULL THEN
+        done := cw_lock_batches(in_project, in_pmo.locks);
+    END IF;
+    IF in_pmo.batches IS NOT NULL THEN
+        done := cw_create_batch(in_pmo.batches);
+    END IF;
+    IF in_pmo.added IS NOT NULL THEN
+        done := cw_add_branch(in_pmo.added);
+    END IF;
+    IF in_pmo.moved IS NOT NULL THEN
+        done := cw_move_branch(in_pmo.moved);
+    END IF;
+    IF in_pmo.ended IS NOT NULL THEN
+        done := cw_end_branch(in_pmo.ended);
+    END IF;
+    IF in_pmo.more IS NOT NULL THEN
+        done := cw_branches(in_pmo.more);
+    END IF;
+    IF in_pmo.changes IS NOT NULL THEN
+        done := cw_close_batch(in_pmo.changes);
+    END IF;
+    IF in_pmo.sweeps IS NOT NULL THEN
+        done := cw_add_sweep(in_pmo.sweeps);
+    END IF;
+    IF in_pmo.done_sweeps IS NOT NULL THEN
+        done := cw_end_sweep(in_pmo.done_sweeps);
+    END IF;
+    IF in_pmo.grants IS NOT NULL THEN
+        done := cw_add_grant(in_pmo.grants);
+    END IF;
+    IF in_pmo.spends IS NOT NULL THEN
+        done := cw_spend(in_project, in_pmo.spends);
+    END IF;
+    RETURN true;
+END
+$$;
+
+ALTER FUNCTION public.cw_pmo(in_project text, in_pmo public.cw_pmo_writes) OWNER TO cardwire_owner;
+
 CREATE FUNCTION public.cw_project_at(in_project text, in_revisions jsonb, in_changes boolean) RETURNS boolean
     LANGUAGE plpgsql
     AS $$
@@ -876,22 +1295,14 @@ BEGIN
             jsonb_populate_record(NULL::resource_project_agents, e.value) AS r
         ORDER BY r.agent_id, e.place
     LOOP
-        IF item.was IS NULL THEN
-            INSERT INTO resource_project_agents (project_id, agent_id, profile_name, profile_box_id, worker_target,
-                display_name, tags, owner_agent_id, metadata, revision, created_at, updated_at)
-            VALUES (in_project, item.agent_id, item.profile_name, item.profile_box_id, item.worker_target,
-                item.display_name, item.tags, item.owner_agent_id, item.metadata, item.revision, item.created_at,
-                item.updated_at);
-        ELSE
-            UPDATE resource_project_agents
-            SET profile_name = item.profile_name, profile_box_id = item.profile_box_id,
-                worker_target = item.worker_target, display_name = item.display_name, tags = item.tags,
-                owner_agent_id = item.owner_agent_id, metadata = item.metadata, revision = item.revision,
-                created_at = item.created_at, updated_at = item.updated_at
-            WHERE project_id = in_project AND agent_id = item.agent_id AND revision = item.was;
-            IF NOT FOUND THEN
-                RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'roster';
-            END IF;
+        UPDATE resource_project_agents
+        SET profile_name = item.profile_name, profile_box_id = item.profile_box_id,
+            worker_target = item.worker_target, display_name = item.display_name, tags = item.tags,
+            owner_agent_id = item.owner_agent_id, metadata = item.metadata, revision = item.revision,
+            created_at = item.created_at, updated_at = item.updated_at
+        WHERE project_id = in_project AND agent_id = item.agent_id AND revision = item.was;
+        IF NOT FOUND THEN
+            RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'roster';
         END IF;
     END LOOP;
     RETURN true;
@@ -1157,9 +1568,6 @@ BEGIN
     IF in_rest ? 'put_agent' THEN
         done := cw_put_agent(in_project, in_rest -> 'put_agent');
     END IF;
-    IF in_rest ? 'add_identity_edge' THEN
-        done := cw_add_identity_edge(in_project, in_rest -> 'add_identity_edge');
-    END IF;
     IF in_rest ? 'create_token' THEN
         done := cw_create_token(in_project, in_rest -> 'create_token');
     END IF;
@@ -1268,6 +1676,29 @@ END
 $$;
 
 ALTER FUNCTION public.cw_seal_box(in_project text, in_rows jsonb) OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_spend(in_project text, in_spends public.cw_spending[]) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    item cw_spending;
+BEGIN
+    FOREACH item IN ARRAY in_spends LOOP
+        INSERT INTO state_pmo_trees AS t (project_id, root_agent_turn_id, turns)
+        SELECT in_project, item.root_agent_turn_id, item.turns
+        WHERE item.most >= 0
+        ON CONFLICT (project_id, root_agent_turn_id) DO UPDATE
+        SET turns = t.turns + excluded.turns
+        WHERE t.turns <= item.most;
+        IF NOT FOUND THEN
+            RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'tree';
+        END IF;
+    END LOOP;
+    RETURN true;
+END
+$$;
+
+ALTER FUNCTION public.cw_spend(in_project text, in_spends public.cw_spending[]) OWNER TO cardwire_owner;
 
 CREATE FUNCTION public.cw_update_call(in_project text, in_rows jsonb) RETURNS boolean
     LANGUAGE plpgsql
@@ -1408,24 +1839,6 @@ ALTER TABLE public.audit ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
-CREATE TABLE public.box_entries (
-    project_id text NOT NULL COLLATE pg_catalog."C",
-    box_id uuid NOT NULL,
-    generation bigint NOT NULL,
-    seq bigint NOT NULL,
-    card_id uuid,
-    segment_box uuid,
-    segment_generation bigint,
-    segment_len bigint,
-    source text NOT NULL,
-    rule integer,
-    CONSTRAINT box_entries_check CHECK (((card_id IS NULL) = (segment_box IS NOT NULL)))
-);
-
-ALTER TABLE ONLY public.box_entries FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE public.box_entries OWNER TO cardwire_owner;
-
 CREATE TABLE public.event_heads (
     project_id text NOT NULL COLLATE pg_catalog."C",
     last_position bigint NOT NULL
@@ -1476,25 +1889,6 @@ ALTER TABLE ONLY public.resource_profiles FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE public.resource_profiles OWNER TO cardwire_owner;
 
-CREATE TABLE public.resource_project_agents (
-    project_id text NOT NULL COLLATE pg_catalog."C",
-    agent_id text NOT NULL COLLATE pg_catalog."C",
-    profile_name text NOT NULL,
-    profile_box_id uuid NOT NULL,
-    worker_target text NOT NULL,
-    display_name text,
-    tags text[] NOT NULL,
-    owner_agent_id text,
-    metadata text NOT NULL,
-    revision bigint NOT NULL,
-    created_at bigint NOT NULL,
-    updated_at bigint NOT NULL
-);
-
-ALTER TABLE ONLY public.resource_project_agents FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE public.resource_project_agents OWNER TO cardwire_owner;
-
 CREATE TABLE public.resource_projects (
     project_id text NOT NULL COLLATE pg_catalog."C",
     title text,
@@ -1528,21 +1922,40 @@ ALTER TABLE public.state_agent_inbox ALTER COLUMN seq ADD GENERATED ALWAYS AS ID
     CACHE 1
 );
 
-CREATE TABLE public.state_identity_edges (
+CREATE TABLE public.state_pmo_batch_tasks (
     project_id text NOT NULL COLLATE pg_catalog."C",
-    edge_id uuid NOT NULL,
-    action text NOT NULL,
-    source_agent_id text COLLATE pg_catalog."C",
-    target_agent_id text NOT NULL COLLATE pg_catalog."C",
-    channel_id text NOT NULL,
-    trace_id text,
-    metadata text NOT NULL,
-    created_at bigint NOT NULL
+    batch_id uuid NOT NULL,
+    task_index bigint NOT NULL,
+    created_at bigint NOT NULL,
+    agent_id text COLLATE pg_catalog."C",
+    agent_turn_id uuid,
+    turn_epoch bigint,
+    context_box_id uuid,
+    output_box_id uuid,
+    attempts bigint NOT NULL,
+    next_attempt_at bigint,
+    warning text,
+    status text NOT NULL,
+    deliverable_card_id uuid,
+    error_detail text,
+    error_code text,
+    updated_at bigint NOT NULL
 );
 
-ALTER TABLE ONLY public.state_identity_edges FORCE ROW LEVEL SECURITY;
+ALTER TABLE ONLY public.state_pmo_batch_tasks FORCE ROW LEVEL SECURITY;
 
-ALTER TABLE public.state_identity_edges OWNER TO cardwire_owner;
+ALTER TABLE public.state_pmo_batch_tasks OWNER TO cardwire_owner;
+
+CREATE TABLE public.state_pmo_trees (
+    project_id text NOT NULL COLLATE pg_catalog."C",
+    root_agent_turn_id uuid NOT NULL,
+    turns bigint NOT NULL
+)
+WITH (fillfactor='50');
+
+ALTER TABLE ONLY public.state_pmo_trees FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE public.state_pmo_trees OWNER TO cardwire_owner;
 
 CREATE TABLE public.state_snapshots (
     project_id text NOT NULL COLLATE pg_catalog."C",
@@ -1652,11 +2065,26 @@ ALTER TABLE ONLY public.state_agent_state_head
 ALTER TABLE ONLY public.state_agent_steps
     ADD CONSTRAINT state_agent_steps_pkey PRIMARY KEY (project_id, step_id);
 
+ALTER TABLE ONLY public.state_box_grants
+    ADD CONSTRAINT state_box_grants_pkey PRIMARY KEY (project_id, agent_id, box_id);
+
 ALTER TABLE ONLY public.state_execution_edges
     ADD CONSTRAINT state_execution_edges_pkey PRIMARY KEY (project_id, edge_id);
 
 ALTER TABLE ONLY public.state_identity_edges
     ADD CONSTRAINT state_identity_edges_pkey PRIMARY KEY (project_id, edge_id);
+
+ALTER TABLE ONLY public.state_pmo_batch_tasks
+    ADD CONSTRAINT state_pmo_batch_tasks_pkey PRIMARY KEY (project_id, batch_id, task_index);
+
+ALTER TABLE ONLY public.state_pmo_batches
+    ADD CONSTRAINT state_pmo_batches_pkey PRIMARY KEY (project_id, batch_id);
+
+ALTER TABLE ONLY public.state_pmo_sweeps
+    ADD CONSTRAINT state_pmo_sweeps_pkey PRIMARY KEY (project_id, scope, subject_id);
+
+ALTER TABLE ONLY public.state_pmo_trees
+    ADD CONSTRAINT state_pmo_trees_pkey PRIMARY KEY (project_id, root_agent_turn_id);
 
 ALTER TABLE ONLY public.state_snapshots
     ADD CONSTRAINT state_snapshots_pkey PRIMARY KEY (project_id, agent_id);
@@ -1683,13 +2111,15 @@ CREATE INDEX state_agent_inbox_by_agent ON public.state_agent_inbox USING btree 
 
 CREATE UNIQUE INDEX state_agent_inbox_by_turn ON public.state_agent_inbox USING btree (agent_turn_id, project_id) WHERE (kind = 'turn'::text);
 
+CREATE INDEX state_agent_inbox_children ON public.state_agent_inbox USING btree (parent_agent_turn_id, project_id, agent_turn_id) WHERE ((kind = 'turn'::text) AND (status = ANY (ARRAY['queued'::text, 'pending'::text, 'processing'::text, 'deferred'::text])) AND (parent_agent_turn_id IS NOT NULL) AND (batch_id IS NULL));
+
 CREATE INDEX state_agent_inbox_claimable ON public.state_agent_inbox USING btree (worker_target, project_id, seq) WHERE (status = ANY (ARRAY['pending'::text, 'deferred'::text]));
 
 CREATE INDEX state_agent_inbox_claimable_anywhere ON public.state_agent_inbox USING btree (worker_target, seq) WHERE (status = ANY (ARRAY['pending'::text, 'deferred'::text]));
 
 CREATE INDEX state_agent_inbox_open ON public.state_agent_inbox USING btree (project_id, inbox_id) WHERE (status = ANY (ARRAY['pending'::text, 'processing'::text, 'deferred'::text]));
 
-CREATE INDEX state_agent_inbox_queued ON public.state_agent_inbox USING btree (agent_id, project_id, seq) WHERE ((kind = 'turn'::text) AND (status = 'queued'::text));
+CREATE INDEX state_agent_inbox_queued ON public.state_agent_inbox USING btree (project_id, agent_id, seq) WHERE ((kind = 'turn'::text) AND (status = 'queued'::text));
 
 CREATE INDEX state_agent_inbox_reports ON public.state_agent_inbox USING btree (agent_turn_id, project_id) WHERE (kind <> 'turn'::text);
 
@@ -1715,6 +2145,20 @@ CREATE INDEX state_identity_edges_by_source ON public.state_identity_edges USING
 
 CREATE INDEX state_identity_edges_by_target ON public.state_identity_edges USING btree (target_agent_id, project_id, edge_id);
 
+CREATE INDEX state_pmo_batch_tasks_dispatched ON public.state_pmo_batch_tasks USING btree (batch_id, project_id, task_index) WHERE (status = 'dispatched'::text);
+
+CREATE INDEX state_pmo_batch_tasks_failed ON public.state_pmo_batch_tasks USING btree (batch_id, project_id, task_index) WHERE (status = ANY (ARRAY['failed'::text, 'canceled'::text, 'timeout'::text]));
+
+CREATE INDEX state_pmo_batch_tasks_pending ON public.state_pmo_batch_tasks USING btree (batch_id, project_id, task_index) WHERE (status = 'pending'::text);
+
+CREATE INDEX state_pmo_batch_tasks_success ON public.state_pmo_batch_tasks USING btree (batch_id, project_id, task_index) WHERE (status = 'success'::text);
+
+CREATE INDEX state_pmo_batch_tasks_unleased ON public.state_pmo_batch_tasks USING btree (batch_id, project_id, task_index) WHERE ((status = 'dispatched'::text) AND (turn_epoch IS NULL));
+
+CREATE INDEX state_pmo_batches_by_parent_turn ON public.state_pmo_batches USING btree (parent_agent_turn_id, project_id, batch_id) WHERE (parent_agent_turn_id IS NOT NULL);
+
+CREATE INDEX state_pmo_batches_running ON public.state_pmo_batches USING btree (project_id, batch_id) WHERE (status = 'running'::text);
+
 CREATE UNIQUE INDEX tokens_by_hash ON public.tokens USING btree (secret_hash);
 
 CREATE UNIQUE INDEX tokens_by_id ON public.tokens USING btree (token_id);
@@ -1736,6 +2180,10 @@ CREATE POLICY background ON public.resource_projects FOR SELECT TO cardwire_syst
 CREATE POLICY background ON public.state_agent_inbox FOR SELECT TO cardwire_system USING (true);
 
 CREATE POLICY background ON public.state_agent_state_head FOR SELECT TO cardwire_system USING (true);
+
+CREATE POLICY background ON public.state_pmo_batches FOR SELECT TO cardwire_system USING (true);
+
+CREATE POLICY background ON public.state_pmo_sweeps FOR SELECT TO cardwire_system USING (true);
 
 CREATE POLICY background ON public.tokens FOR SELECT TO cardwire_system USING (true);
 
@@ -1763,9 +2211,19 @@ ALTER TABLE public.state_agent_state_head ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.state_agent_steps ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE public.state_box_grants ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE public.state_execution_edges ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.state_identity_edges ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.state_pmo_batch_tasks ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.state_pmo_batches ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.state_pmo_sweeps ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.state_pmo_trees ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.state_snapshots ENABLE ROW LEVEL SECURITY;
 
@@ -1799,9 +2257,19 @@ CREATE POLICY tenant ON public.state_agent_state_head TO cardwire_app USING (((p
 
 CREATE POLICY tenant ON public.state_agent_steps TO cardwire_app USING (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true))) WITH CHECK (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true)));
 
+CREATE POLICY tenant ON public.state_box_grants TO cardwire_app USING (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true))) WITH CHECK (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true)));
+
 CREATE POLICY tenant ON public.state_execution_edges TO cardwire_app USING (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true))) WITH CHECK (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true)));
 
 CREATE POLICY tenant ON public.state_identity_edges TO cardwire_app USING (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true))) WITH CHECK (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true)));
+
+CREATE POLICY tenant ON public.state_pmo_batch_tasks TO cardwire_app USING (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true))) WITH CHECK (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true)));
+
+CREATE POLICY tenant ON public.state_pmo_batches TO cardwire_app USING (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true))) WITH CHECK (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true)));
+
+CREATE POLICY tenant ON public.state_pmo_sweeps TO cardwire_app USING (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true))) WITH CHECK (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true)));
+
+CREATE POLICY tenant ON public.state_pmo_trees TO cardwire_app USING (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true))) WITH CHECK (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true)));
 
 CREATE POLICY tenant ON public.state_snapshots TO cardwire_app USING (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true))) WITH CHECK (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true)));
 
@@ -1897,13 +2365,44 @@ GRANT UPDATE(queued) ON TABLE public.state_agent_state_head TO cardwire_app;
 
 GRANT UPDATE(busy) ON TABLE public.state_agent_state_head TO cardwire_app;
 
+GRANT SELECT,INSERT ON TABLE public.state_box_grants TO cardwire_app;
+
+GRANT SELECT,INSERT ON TABLE public.state_pmo_batches TO cardwire_app;
+
+GRANT SELECT(project_id) ON TABLE public.state_pmo_batches TO cardwire_system;
+
+GRANT SELECT(batch_id) ON TABLE public.state_pmo_batches TO cardwire_system;
+
+GRANT UPDATE(status) ON TABLE public.state_pmo_batches TO cardwire_app;
+GRANT SELECT(status) ON TABLE public.state_pmo_batches TO cardwire_system;
+
+GRANT UPDATE(closing) ON TABLE public.state_pmo_batches TO cardwire_app;
+
+GRANT UPDATE(result_card_id) ON TABLE public.state_pmo_batches TO cardwire_app;
+
+GRANT UPDATE(closed_at) ON TABLE public.state_pmo_batches TO cardwire_app;
+
+GRANT SELECT,INSERT,DELETE ON TABLE public.state_pmo_sweeps TO cardwire_app;
+GRANT SELECT ON TABLE public.state_pmo_sweeps TO cardwire_system;
+
+REVOKE ALL ON FUNCTION public.cw_add_branch(in_branches public.cw_branch[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_add_branch(in_branches public.cw_branch[]) TO cardwire_app;
+
 GRANT SELECT,INSERT ON TABLE public.state_execution_edges TO cardwire_app;
 
 REVOKE ALL ON FUNCTION public.cw_add_edge(in_edges public.state_execution_edges[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_add_edge(in_edges public.state_execution_edges[]) TO cardwire_app;
 
-REVOKE ALL ON FUNCTION public.cw_add_identity_edge(in_project text, in_rows jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.cw_add_identity_edge(in_project text, in_rows jsonb) TO cardwire_app;
+REVOKE ALL ON FUNCTION public.cw_add_grant(in_grants public.state_box_grants[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_add_grant(in_grants public.state_box_grants[]) TO cardwire_app;
+
+GRANT SELECT,INSERT ON TABLE public.state_identity_edges TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_add_identity_edge(in_edges public.state_identity_edges[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_add_identity_edge(in_edges public.state_identity_edges[]) TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_add_sweep(in_sweeps public.state_pmo_sweeps[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_add_sweep(in_sweeps public.state_pmo_sweeps[]) TO cardwire_app;
 
 REVOKE ALL ON FUNCTION public.cw_append_cards(in_project text, in_appends public.cw_append[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_append_cards(in_project text, in_appends public.cw_append[]) TO cardwire_app;
@@ -1914,8 +2413,16 @@ GRANT ALL ON FUNCTION public.cw_audit(in_project text, in_rows jsonb) TO cardwir
 REVOKE ALL ON FUNCTION public.cw_box_entry(in_project text, in_rows jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_box_entry(in_project text, in_rows jsonb) TO cardwire_app;
 
+REVOKE ALL ON FUNCTION public.cw_branches(in_branches public.cw_branch[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_branches(in_branches public.cw_branch[]) TO cardwire_app;
+
 REVOKE ALL ON FUNCTION public.cw_chain_at(in_project text, in_rows jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_chain_at(in_project text, in_rows jsonb) TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_close_batch(in_changes public.cw_batch_change[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_close_batch(in_changes public.cw_batch_change[]) TO cardwire_app;
+
+GRANT SELECT,INSERT ON TABLE public.box_entries TO cardwire_app;
 
 GRANT SELECT,INSERT ON TABLE public.card_boxes TO cardwire_app;
 
@@ -1940,6 +2447,28 @@ GRANT SELECT ON TABLE public.events TO cardwire_system;
 
 GRANT UPDATE("position") ON TABLE public.events TO cardwire_system;
 
+GRANT SELECT,INSERT ON TABLE public.resource_project_agents TO cardwire_app;
+
+GRANT UPDATE(profile_name) ON TABLE public.resource_project_agents TO cardwire_app;
+
+GRANT UPDATE(profile_box_id) ON TABLE public.resource_project_agents TO cardwire_app;
+
+GRANT UPDATE(worker_target) ON TABLE public.resource_project_agents TO cardwire_app;
+
+GRANT UPDATE(display_name) ON TABLE public.resource_project_agents TO cardwire_app;
+
+GRANT UPDATE(tags) ON TABLE public.resource_project_agents TO cardwire_app;
+
+GRANT UPDATE(owner_agent_id) ON TABLE public.resource_project_agents TO cardwire_app;
+
+GRANT UPDATE(metadata) ON TABLE public.resource_project_agents TO cardwire_app;
+
+GRANT UPDATE(revision) ON TABLE public.resource_project_agents TO cardwire_app;
+
+GRANT UPDATE(created_at) ON TABLE public.resource_project_agents TO cardwire_app;
+
+GRANT UPDATE(updated_at) ON TABLE public.resource_project_agents TO cardwire_app;
+
 GRANT SELECT,INSERT ON TABLE public.state_agent_steps TO cardwire_app;
 
 GRANT UPDATE(phase) ON TABLE public.state_agent_steps TO cardwire_app;
@@ -1956,20 +2485,26 @@ GRANT UPDATE(metadata) ON TABLE public.state_agent_steps TO cardwire_app;
 
 GRANT UPDATE(updated_at) ON TABLE public.state_agent_steps TO cardwire_app;
 
-REVOKE ALL ON FUNCTION public.cw_commit(in_project text, in_boxes uuid[], in_outputs public.cw_output[], in_new_boxes public.card_boxes[], in_cards public.cards[], in_appends public.cw_append[], in_agents text[], in_moves public.cw_head[], in_heads public.cw_head[], in_inbox public.state_agent_inbox[], in_inbox_updates public.cw_inbox_update[], in_more_inbox_updates public.cw_inbox_update[], in_edges public.state_execution_edges[], in_steps public.state_agent_steps[], in_step_updates public.state_agent_steps[], in_events public.events[], in_rest jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.cw_commit(in_project text, in_boxes uuid[], in_outputs public.cw_output[], in_new_boxes public.card_boxes[], in_cards public.cards[], in_appends public.cw_append[], in_agents text[], in_moves public.cw_head[], in_heads public.cw_head[], in_inbox public.state_agent_inbox[], in_inbox_updates public.cw_inbox_update[], in_more_inbox_updates public.cw_inbox_update[], in_edges public.state_execution_edges[], in_steps public.state_agent_steps[], in_step_updates public.state_agent_steps[], in_events public.events[], in_rest jsonb) TO cardwire_app;
+REVOKE ALL ON FUNCTION public.cw_commit(in_project text, in_boxes uuid[], in_outputs public.cw_output[], in_new_boxes public.card_boxes[], in_entries public.box_entries[], in_cards public.cards[], in_appends public.cw_append[], in_agents text[], in_moves public.cw_head[], in_new_heads public.cw_head[], in_heads public.cw_head[], in_pmo public.cw_pmo_writes, in_inbox public.state_agent_inbox[], in_inbox_updates public.cw_inbox_update[], in_more_inbox_updates public.cw_inbox_update[], in_edges public.state_execution_edges[], in_steps public.state_agent_steps[], in_step_updates public.state_agent_steps[], in_new_agents public.resource_project_agents[], in_identity_edges public.state_identity_edges[], in_events public.events[], in_rest jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_commit(in_project text, in_boxes uuid[], in_outputs public.cw_output[], in_new_boxes public.card_boxes[], in_entries public.box_entries[], in_cards public.cards[], in_appends public.cw_append[], in_agents text[], in_moves public.cw_head[], in_new_heads public.cw_head[], in_heads public.cw_head[], in_pmo public.cw_pmo_writes, in_inbox public.state_agent_inbox[], in_inbox_updates public.cw_inbox_update[], in_more_inbox_updates public.cw_inbox_update[], in_edges public.state_execution_edges[], in_steps public.state_agent_steps[], in_step_updates public.state_agent_steps[], in_new_agents public.resource_project_agents[], in_identity_edges public.state_identity_edges[], in_events public.events[], in_rest jsonb) TO cardwire_app;
 
 REVOKE ALL ON FUNCTION public.cw_count_deletion(in_project text, in_count integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_count_deletion(in_project text, in_count integer) TO cardwire_app;
 
+REVOKE ALL ON FUNCTION public.cw_create_agent(in_agents public.resource_project_agents[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_create_agent(in_agents public.resource_project_agents[]) TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_create_batch(in_batches public.state_pmo_batches[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_create_batch(in_batches public.state_pmo_batches[]) TO cardwire_app;
+
 REVOKE ALL ON FUNCTION public.cw_create_box(in_project text, in_rows jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_create_box(in_project text, in_rows jsonb) TO cardwire_app;
 
-REVOKE ALL ON FUNCTION public.cw_create_empty_box(in_boxes public.card_boxes[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.cw_create_empty_box(in_boxes public.card_boxes[]) TO cardwire_app;
+REVOKE ALL ON FUNCTION public.cw_create_boxes(in_boxes public.card_boxes[], in_entries public.box_entries[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_create_boxes(in_boxes public.card_boxes[], in_entries public.box_entries[]) TO cardwire_app;
 
-REVOKE ALL ON FUNCTION public.cw_create_head(in_project text, item public.cw_head) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.cw_create_head(in_project text, item public.cw_head) TO cardwire_app;
+REVOKE ALL ON FUNCTION public.cw_create_head(in_heads public.cw_head[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_create_head(in_heads public.cw_head[]) TO cardwire_app;
 
 REVOKE ALL ON FUNCTION public.cw_create_project(in_project text, in_rows jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_create_project(in_project text, in_rows jsonb) TO cardwire_app;
@@ -1983,6 +2518,12 @@ GRANT ALL ON FUNCTION public.cw_create_token(in_project text, in_rows jsonb) TO 
 REVOKE ALL ON FUNCTION public.cw_delete_card(in_project text, in_rows jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_delete_card(in_project text, in_rows jsonb) TO cardwire_app;
 
+REVOKE ALL ON FUNCTION public.cw_end_branch(in_branches public.cw_branch[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_end_branch(in_branches public.cw_branch[]) TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_end_sweep(in_sweeps public.state_pmo_sweeps[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_end_sweep(in_sweeps public.state_pmo_sweeps[]) TO cardwire_app;
+
 REVOKE ALL ON FUNCTION public.cw_enqueue(in_items public.state_agent_inbox[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_enqueue(in_items public.state_agent_inbox[]) TO cardwire_app;
 
@@ -1995,11 +2536,17 @@ GRANT ALL ON FUNCTION public.cw_expect(in_project text, in_rest jsonb) TO cardwi
 REVOKE ALL ON FUNCTION public.cw_heads(in_project text, in_heads public.cw_head[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_heads(in_project text, in_heads public.cw_head[]) TO cardwire_app;
 
+REVOKE ALL ON FUNCTION public.cw_lock_batches(in_project text, in_locks public.cw_batch_lock[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_lock_batches(in_project text, in_locks public.cw_batch_lock[]) TO cardwire_app;
+
 REVOKE ALL ON FUNCTION public.cw_lock_boxes(in_project text, in_boxes uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_lock_boxes(in_project text, in_boxes uuid[]) TO cardwire_app;
 
 REVOKE ALL ON FUNCTION public.cw_lock_heads(in_project text, in_agents text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_lock_heads(in_project text, in_agents text[]) TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_move_branch(in_branches public.cw_branch[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_move_branch(in_branches public.cw_branch[]) TO cardwire_app;
 
 REVOKE ALL ON FUNCTION public.cw_move_head(in_heads public.cw_head[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_move_head(in_heads public.cw_head[]) TO cardwire_app;
@@ -2015,6 +2562,9 @@ GRANT ALL ON FUNCTION public.cw_open_call(in_project text, in_rows jsonb) TO car
 
 REVOKE ALL ON FUNCTION public.cw_output_free(in_project text, in_outputs public.cw_output[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_output_free(in_project text, in_outputs public.cw_output[]) TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_pmo(in_project text, in_pmo public.cw_pmo_writes) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_pmo(in_project text, in_pmo public.cw_pmo_writes) TO cardwire_app;
 
 REVOKE ALL ON FUNCTION public.cw_project_at(in_project text, in_revisions jsonb, in_changes boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_project_at(in_project text, in_revisions jsonb, in_changes boolean) TO cardwire_app;
@@ -2070,6 +2620,9 @@ GRANT ALL ON FUNCTION public.cw_seal_audit(in_project text, in_rows jsonb) TO ca
 REVOKE ALL ON FUNCTION public.cw_seal_box(in_project text, in_rows jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_seal_box(in_project text, in_rows jsonb) TO cardwire_app;
 
+REVOKE ALL ON FUNCTION public.cw_spend(in_project text, in_spends public.cw_spending[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_spend(in_project text, in_spends public.cw_spending[]) TO cardwire_app;
+
 REVOKE ALL ON FUNCTION public.cw_update_call(in_project text, in_rows jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_update_call(in_project text, in_rows jsonb) TO cardwire_app;
 
@@ -2091,8 +2644,6 @@ GRANT SELECT ON TABLE public.audit TO cardwire_system;
 GRANT UPDATE("position") ON TABLE public.audit TO cardwire_app;
 
 GRANT UPDATE(hash) ON TABLE public.audit TO cardwire_app;
-
-GRANT SELECT,INSERT ON TABLE public.box_entries TO cardwire_app;
 
 GRANT SELECT ON TABLE public.event_heads TO cardwire_app;
 GRANT SELECT,INSERT ON TABLE public.event_heads TO cardwire_system;
@@ -2129,28 +2680,6 @@ GRANT UPDATE(updated_at) ON TABLE public.resource_profiles TO cardwire_app;
 
 GRANT UPDATE(deleted_at) ON TABLE public.resource_profiles TO cardwire_app;
 
-GRANT SELECT,INSERT ON TABLE public.resource_project_agents TO cardwire_app;
-
-GRANT UPDATE(profile_name) ON TABLE public.resource_project_agents TO cardwire_app;
-
-GRANT UPDATE(profile_box_id) ON TABLE public.resource_project_agents TO cardwire_app;
-
-GRANT UPDATE(worker_target) ON TABLE public.resource_project_agents TO cardwire_app;
-
-GRANT UPDATE(display_name) ON TABLE public.resource_project_agents TO cardwire_app;
-
-GRANT UPDATE(tags) ON TABLE public.resource_project_agents TO cardwire_app;
-
-GRANT UPDATE(owner_agent_id) ON TABLE public.resource_project_agents TO cardwire_app;
-
-GRANT UPDATE(metadata) ON TABLE public.resource_project_agents TO cardwire_app;
-
-GRANT UPDATE(revision) ON TABLE public.resource_project_agents TO cardwire_app;
-
-GRANT UPDATE(created_at) ON TABLE public.resource_project_agents TO cardwire_app;
-
-GRANT UPDATE(updated_at) ON TABLE public.resource_project_agents TO cardwire_app;
-
 GRANT SELECT,INSERT ON TABLE public.resource_projects TO cardwire_app;
 GRANT SELECT ON TABLE public.resource_projects TO cardwire_system;
 
@@ -2168,7 +2697,37 @@ GRANT UPDATE(deleted_at) ON TABLE public.resource_projects TO cardwire_app;
 
 GRANT SELECT ON TABLE public.schema_migrations TO cardwire_system;
 
-GRANT SELECT,INSERT ON TABLE public.state_identity_edges TO cardwire_app;
+GRANT SELECT,INSERT ON TABLE public.state_pmo_batch_tasks TO cardwire_app;
+
+GRANT UPDATE(agent_id) ON TABLE public.state_pmo_batch_tasks TO cardwire_app;
+
+GRANT UPDATE(agent_turn_id) ON TABLE public.state_pmo_batch_tasks TO cardwire_app;
+
+GRANT UPDATE(turn_epoch) ON TABLE public.state_pmo_batch_tasks TO cardwire_app;
+
+GRANT UPDATE(context_box_id) ON TABLE public.state_pmo_batch_tasks TO cardwire_app;
+
+GRANT UPDATE(output_box_id) ON TABLE public.state_pmo_batch_tasks TO cardwire_app;
+
+GRANT UPDATE(attempts) ON TABLE public.state_pmo_batch_tasks TO cardwire_app;
+
+GRANT UPDATE(next_attempt_at) ON TABLE public.state_pmo_batch_tasks TO cardwire_app;
+
+GRANT UPDATE(warning) ON TABLE public.state_pmo_batch_tasks TO cardwire_app;
+
+GRANT UPDATE(status) ON TABLE public.state_pmo_batch_tasks TO cardwire_app;
+
+GRANT UPDATE(deliverable_card_id) ON TABLE public.state_pmo_batch_tasks TO cardwire_app;
+
+GRANT UPDATE(error_detail) ON TABLE public.state_pmo_batch_tasks TO cardwire_app;
+
+GRANT UPDATE(error_code) ON TABLE public.state_pmo_batch_tasks TO cardwire_app;
+
+GRANT UPDATE(updated_at) ON TABLE public.state_pmo_batch_tasks TO cardwire_app;
+
+GRANT SELECT,INSERT ON TABLE public.state_pmo_trees TO cardwire_app;
+
+GRANT UPDATE(turns) ON TABLE public.state_pmo_trees TO cardwire_app;
 
 GRANT SELECT,INSERT ON TABLE public.state_snapshots TO cardwire_app;
 

@@ -182,7 +182,7 @@ CREATE TABLE state_agent_inbox (
     output_to            INTEGER,
     ended_at             INTEGER,
     is_turn              INTEGER GENERATED ALWAYS AS (CASE kind WHEN 'turn' THEN 1 END) VIRTUAL
-) STRICT;
+, batch_id BLOB, task_index INTEGER) STRICT;
 
 CREATE TABLE state_agent_state_head (
     project_id           TEXT    NOT NULL,
@@ -231,6 +231,14 @@ CREATE TABLE state_agent_steps (
     PRIMARY KEY (project_id, step_id)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE state_box_grants (
+    project_id TEXT    NOT NULL,
+    agent_id   TEXT    NOT NULL,
+    box_id     BLOB    NOT NULL,
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, agent_id, box_id)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE state_execution_edges (
     project_id           TEXT    NOT NULL,
     edge_id              BLOB    NOT NULL,
@@ -262,6 +270,65 @@ CREATE TABLE state_identity_edges (
     metadata        TEXT    NOT NULL,
     created_at      INTEGER NOT NULL,
     PRIMARY KEY (project_id, edge_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE state_pmo_batch_tasks (
+    project_id          TEXT    NOT NULL,
+    batch_id            BLOB    NOT NULL,
+    task_index          INTEGER NOT NULL,
+    status              TEXT    NOT NULL,
+    agent_id            TEXT,
+    agent_turn_id       BLOB,
+    turn_epoch          INTEGER,
+    context_box_id      BLOB,
+    output_box_id       BLOB,
+    attempts            INTEGER NOT NULL,
+    next_attempt_at     INTEGER,
+    deliverable_card_id BLOB,
+    error_detail        TEXT,
+    error_code          TEXT,
+    warning             TEXT,
+    created_at          INTEGER NOT NULL,
+    updated_at          INTEGER NOT NULL,
+    PRIMARY KEY (project_id, batch_id, task_index)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE state_pmo_batches (
+    project_id           TEXT    NOT NULL,
+    batch_id             BLOB    NOT NULL,
+    parent_agent_id      TEXT    NOT NULL,
+    parent_agent_turn_id BLOB,
+    parent_turn_epoch    INTEGER,
+    parent_tool_call_id  TEXT    NOT NULL,
+    channel_id           TEXT    NOT NULL,
+    trace_id             TEXT    NOT NULL,
+    depth                INTEGER NOT NULL,
+    task_count           INTEGER NOT NULL,
+    fail_fast            INTEGER NOT NULL,
+    enough               INTEGER NOT NULL,
+    parallel             INTEGER NOT NULL,
+    result_tokens        INTEGER NOT NULL,
+    deadline_at          INTEGER,
+    created_at           INTEGER NOT NULL,
+    status               TEXT    NOT NULL,
+    closing              TEXT,
+    result_card_id       BLOB,
+    closed_at            INTEGER,
+    PRIMARY KEY (project_id, batch_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE state_pmo_sweeps (
+    project_id TEXT NOT NULL,
+    scope      TEXT NOT NULL,
+    subject_id BLOB NOT NULL,
+    PRIMARY KEY (project_id, scope, subject_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE state_pmo_trees (
+    project_id         TEXT    NOT NULL,
+    root_agent_turn_id BLOB    NOT NULL,
+    turns              INTEGER NOT NULL,
+    PRIMARY KEY (project_id, root_agent_turn_id)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE state_snapshots (
@@ -333,6 +400,10 @@ CREATE UNIQUE INDEX state_agent_inbox_by_id ON state_agent_inbox (project_id, in
 
 CREATE UNIQUE INDEX state_agent_inbox_by_turn ON state_agent_inbox (project_id, agent_turn_id, is_turn);
 
+CREATE INDEX state_agent_inbox_children ON state_agent_inbox (project_id, parent_agent_turn_id, agent_turn_id)
+    WHERE kind = 'turn' AND (status = 'queued' OR status = 'pending' OR status = 'processing' OR status = 'deferred')
+      AND parent_agent_turn_id IS NOT NULL AND batch_id IS NULL;
+
 CREATE INDEX state_agent_inbox_claimable ON state_agent_inbox (worker_target, seq, project_id)
     WHERE status = 'pending' OR status = 'deferred';
 
@@ -371,6 +442,16 @@ CREATE INDEX state_identity_edges_by_source ON state_identity_edges (project_id,
     WHERE source_agent_id IS NOT NULL;
 
 CREATE INDEX state_identity_edges_by_target ON state_identity_edges (project_id, target_agent_id);
+
+CREATE INDEX state_pmo_batch_tasks_by_status ON state_pmo_batch_tasks (project_id, batch_id, status, task_index);
+
+CREATE INDEX state_pmo_batch_tasks_unleased ON state_pmo_batch_tasks (project_id, batch_id, task_index)
+    WHERE status = 'dispatched' AND turn_epoch IS NULL;
+
+CREATE INDEX state_pmo_batches_by_parent_turn ON state_pmo_batches (project_id, parent_agent_turn_id)
+    WHERE parent_agent_turn_id IS NOT NULL;
+
+CREATE INDEX state_pmo_batches_running ON state_pmo_batches (project_id, batch_id) WHERE status = 'running';
 
 CREATE UNIQUE INDEX tokens_by_hash ON tokens (secret_hash);
 

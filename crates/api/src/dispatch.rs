@@ -100,6 +100,7 @@ impl DispatchIn {
             parent_turn: parse::given("parent_agent_turn_id", self.parent_agent_turn_id.as_deref())?,
             parent_call: self.parent_tool_call_id,
             parent_step: parse::given("parent_step_id", self.parent_step_id.as_deref())?,
+            branch: None,
             source_agent: parse::given("source_agent_id", self.source_agent_id.as_deref())?,
             display_name: self.display_name,
             runtime_config,

@@ -86,6 +86,14 @@ error_codes! {
     AgentBusy = 409 "agent_busy",
     /// Too many turns wait for the agent.
     InboxFull = 429 "inbox_full",
+    /// The agent waits for the caller already.
+    AncestorCycle = 400 "ancestor_cycle",
+    /// Too many turns below one root.
+    TreeBudgetExceeded = 429 "tree_budget_exceeded",
+    /// Too many open turns in the project.
+    ProjectBudgetExceeded = 429 "project_budget_exceeded",
+    /// Too many calls wait for the PMO.
+    QueueFull = 503 "queue_full",
     /// Not one of ensure, create, derive.
     InvalidAction = 400 "invalid_action",
     /// Tags that are no list of names.
@@ -135,6 +143,9 @@ impl From<RefusalCode> for ErrorCode {
             RefusalCode::WorkerTargetMissing => Self::WorkerTargetMissing,
             RefusalCode::AgentBusy => Self::AgentBusy,
             RefusalCode::InboxFull => Self::InboxFull,
+            RefusalCode::AncestorCycle => Self::AncestorCycle,
+            RefusalCode::TreeBudgetExceeded => Self::TreeBudgetExceeded,
+            RefusalCode::ProjectBudgetExceeded => Self::ProjectBudgetExceeded,
             RefusalCode::InvalidAction => Self::InvalidAction,
             RefusalCode::InvalidTags => Self::InvalidTags,
             RefusalCode::InvalidMetadata => Self::InvalidMetadata,

@@ -5,6 +5,7 @@
 //! Invariant: every endpoint that is served is in [`endpoints::ENDPOINTS`], with its access rule.
 
 pub mod access;
+pub mod batches;
 pub mod boxes;
 pub mod cards;
 pub mod claim;

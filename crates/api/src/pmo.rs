@@ -29,7 +29,7 @@ pub struct CallIn {
     #[serde(default)]
     #[schema(value_type = Option<Object>)]
     pub args: Option<Box<RawValue>>,
-    /// How long to wait for an answer that takes its time. These tools answer at once.
+    /// How long to wait for the join of a fork. The other tools answer at once.
     #[serde(default)]
     #[schema(maximum = 30000)]
     pub wait_ms: Option<u64>,
@@ -64,6 +64,8 @@ impl CallIn {
             args,
             max_depth: settings.recursion_depth(),
             acl: settings.acl.inherit,
+            pmo: settings.pmo,
+            require_policy: settings.delegation.require_policy,
         })
     }
 }
@@ -73,26 +75,33 @@ impl CallIn {
 pub struct CallOut {
     /// The call; null when nothing was written.
     pub tool_call_id: Option<String>,
-    /// `success`, `failed` when the target did not accept, or `dry_run`.
+    /// `success`, `accepted` while a fork is running, `failed` when the target did not accept, or `dry_run`.
     pub status: &'static str,
     /// What the caller is told; with `dry_run`, nothing.
     #[schema(value_type = Object)]
     pub result: Value,
-    /// The `tool.result` card.
+    /// The `tool.result` card; null while a fork is running.
     pub tool_result_card_id: Option<String>,
     /// With `dry_run` only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preflight: Option<PreflightOut>,
+    /// With `dry_run` of a fork only: for each task, by index.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tasks: Option<Vec<PreflightOut>>,
 }
 
-impl From<&Preflight> for CallOut {
-    fn from(preflight: &Preflight) -> Self {
+impl CallOut {
+    /// What a call would give: one handover, or the tasks of a fork.
+    pub fn preflight(tool: &str, would: &[Preflight]) -> Self {
+        let mut handovers: Vec<PreflightOut> = would.iter().map(PreflightOut::from).collect();
+        let is_fork = tool == "fork_join";
         Self {
             tool_call_id: None,
             status: "dry_run",
             result: Value::Object(Map::new()),
             tool_result_card_id: None,
-            preflight: Some(preflight.into()),
+            preflight: if is_fork { None } else { handovers.pop() },
+            tasks: is_fork.then_some(handovers),
         }
     }
 }
@@ -101,10 +110,15 @@ impl From<&Answered> for CallOut {
     fn from(answered: &Answered) -> Self {
         Self {
             tool_call_id: Some(answered.tool_call_id.clone()),
-            status: if answered.is_success { "success" } else { "failed" },
+            status: match (answered.is_success, answered.result_card) {
+                (true, Some(_)) => "success",
+                (true, None) => "accepted",
+                (false, _) => "failed",
+            },
             result: answered.result.clone(),
-            tool_result_card_id: Some(answered.result_card.to_string()),
+            tool_result_card_id: answered.result_card.map(|card| card.to_string()),
             preflight: None,
+            tasks: None,
         }
     }
 }

@@ -125,7 +125,8 @@ pub struct TickOut {
 /// One thing the watchdog did, or tried to do.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct TickActionOut {
-    /// `ring`, `reap`, `expire_tools`, `requeue`, `archive`, `dispatch_next` or `rebuild`.
+    /// `ring`, `reap`, `expire_tools`, `requeue`, `archive`, `dispatch_next` or `rebuild`; with a batch `begin_close`,
+    /// `join`, `dispatch` or `watch`; `sweep`.
     pub action: &'static str,
     /// In which project.
     pub project_id: String,
@@ -135,6 +136,8 @@ pub struct TickActionOut {
     pub agent_turn_id: Option<String>,
     /// For which inbox row.
     pub inbox_id: Option<String>,
+    /// For which batch.
+    pub batch_id: Option<String>,
     /// Why it could not be done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -148,6 +151,7 @@ impl From<&TickReport> for TickOut {
             agent_id: done.agent_id.as_ref().map(ToString::to_string),
             agent_turn_id: done.turn_id.map(|id| id.to_string()),
             inbox_id: done.inbox_id.map(|id| id.to_string()),
+            batch_id: done.batch_id.map(|id| id.to_string()),
             error: done.error.clone(),
         };
         Self { now: report.now.to_string(), actions: report.actions.iter().map(action).collect() }

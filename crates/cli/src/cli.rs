@@ -1,7 +1,7 @@
 //! The command line: what is accepted, and the words of `--help`.
 
 use crate::commands::{
-    agent, audit, boxes, card, completions, event, profile, project, tck, token, turn, up,
+    agent, audit, batch, boxes, card, completions, event, profile, project, tck, token, turn, up,
 };
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -104,6 +104,8 @@ pub(crate) enum Ask {
     Agent(agent::AgentArgs),
     /// Give agents something to do, and follow it.
     Turn(turn::TurnArgs),
+    /// Follow forks and their tasks, and call them off.
+    Batch(batch::BatchArgs),
     /// Read the event log.
     Event(event::EventArgs),
     /// Read the audit log.

@@ -2,6 +2,7 @@
 
 pub(crate) mod agent;
 pub(crate) mod audit;
+pub(crate) mod batch;
 pub(crate) mod boxes;
 pub(crate) mod card;
 mod card_get;
@@ -9,6 +10,7 @@ mod card_put;
 pub(crate) mod completions;
 mod doctor;
 pub(crate) mod event;
+mod pmo_service;
 pub(crate) mod profile;
 pub(crate) mod project;
 mod serving;
@@ -66,6 +68,7 @@ fn may_init(command: &Ask) -> Init {
         | Ask::Profile(_)
         | Ask::Agent(_)
         | Ask::Turn(_)
+        | Ask::Batch(_)
         | Ask::Event(_)
         | Ask::Audit(_)
         | Ask::Verify => Init::Never,
@@ -82,6 +85,7 @@ async fn ask(command: Ask, context: &Context, client: &Client) -> Result<(), Fai
         Ask::Profile(args) => profile::run(args, output, client).await,
         Ask::Agent(args) => agent::run(args, output, client).await,
         Ask::Turn(args) => turn::run(args, context, client).await,
+        Ask::Batch(args) => batch::run(args, context, client).await,
         Ask::Event(args) => event::run(args, context, client).await,
         Ask::Audit(args) => audit::run(args, output, client).await,
         Ask::Verify => verify::run(output, client).await,

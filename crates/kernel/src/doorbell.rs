@@ -57,7 +57,8 @@ impl Doorbell for InProcess {
     fn ring(&self, _: &Ring) {}
 }
 
-/// What a commit rings for: every row it leaves for a worker to claim.
+/// What a commit rings for: rows that it leaves for workers to claim. Once for each kind of worker (BM-08): whoever takes
+/// as much as it can passes the ring on.
 pub(crate) fn rings(commit: &Commit) -> Vec<Ring> {
     let Realm::Project(project) = &commit.realm else { return vec![] };
     let pending =
@@ -87,9 +88,25 @@ pub(crate) fn rings(commit: &Commit) -> Vec<Ring> {
         | Write::PutProfile { .. }
         | Write::PutResource { .. }
         | Write::PutAgent { .. }
-        | Write::AddIdentityEdge(_) => None,
+        | Write::AddIdentityEdge(_)
+        | Write::CreateBatch(_)
+        | Write::BeginClose { .. }
+        | Write::CloseBatch(_)
+        | Write::AddBranch(_)
+        | Write::MoveBranch { .. }
+        | Write::EndBranch(_)
+        | Write::AddSweep(_)
+        | Write::EndSweep(_)
+        | Write::AddGrant(_)
+        | Write::Spend { .. } => None,
     };
-    commit.writes.iter().filter_map(of_write).collect()
+    let mut rings: Vec<Ring> = vec![];
+    for ring in commit.writes.iter().filter_map(of_write) {
+        if !rings.iter().any(|known| known.target == ring.target && known.channel == ring.channel) {
+            rings.push(ring);
+        }
+    }
+    rings
 }
 
 /// The bells of this process: one per worker target and choice of projects, made when somebody first listens.

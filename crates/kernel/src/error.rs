@@ -13,6 +13,9 @@ pub enum KernelError {
     /// No token, or one that opens nothing.
     #[error("a valid bearer token is required")]
     Unauthenticated,
+    /// Too many calls wait for the PMO (PM-17).
+    #[error("{0} calls wait for the PMO already")]
+    QueueFull(usize),
     /// Other writers kept getting in between.
     #[error("too many writers are changing the same row; try again")]
     Contended,

@@ -1,6 +1,6 @@
 //! The one loop: load the rows, decide, commit; when somebody else got in between, do it again on fresh rows.
 
-use crate::{Kernel, KernelError, doorbell};
+use crate::{Kernel, KernelError, batches::FollowUp, doorbell};
 use cardwire_model::{Answer, AnswerKey, BoxHead, BoxId, CardId, Commit, Keys, Realm, Snapshot, limits};
 use cardwire_protocol::{
     Actor, Decision, Fresh, Moment, Rejection,
@@ -141,11 +141,22 @@ impl Kernel {
         Ok(Loaded { snapshot, flat: list })
     }
 
-    /// Applies a commit and tells those who wait for events and audit rows.
+    /// Applies a commit, tells those who wait for events and audit rows, and does what follows from it.
     pub(crate) async fn commit(&self, commit: Commit) -> Result<(), CommitError> {
-        if commit.is_empty() {
-            return Ok(());
+        let project = commit.realm.project().cloned();
+        let follow_up = self.apply(commit).await?;
+        if let Some(project) = project.filter(|_| !follow_up.is_empty()) {
+            self.follow(&project, follow_up, None).await;
         }
+        Ok(())
+    }
+
+    /// [`Self::commit`] for callers that hold something while they commit: what follows is theirs to do, afterwards.
+    pub(crate) async fn apply(&self, commit: Commit) -> Result<FollowUp, CommitError> {
+        if commit.is_empty() {
+            return Ok(FollowUp::default());
+        }
+        let follow_up = FollowUp::of(&commit);
         let (events, audit) = (!commit.events.is_empty(), !commit.audit.is_empty());
         let rings = doorbell::rings(&commit);
         let outcome = self.store.commit(commit).await;
@@ -162,7 +173,7 @@ impl Kernel {
             self.changes.committed(events, audit);
             rings.iter().for_each(|ring| self.ring(ring));
         }
-        outcome
+        outcome.map(|()| follow_up)
     }
 
     pub(crate) fn moment(&self, caller: &Caller) -> Moment {

@@ -155,7 +155,7 @@ impl Kernel {
         project: &ProjectId,
         required: &Required,
         boxes: &[BoxId],
-    ) -> Result<(Vec<Inherited>, Vec<BoxId>), KernelError> {
+    ) -> Result<(Vec<Arc<Inherited>>, Vec<BoxId>), KernelError> {
         let keys = Keys { boxes: boxes.to_vec(), ..Keys::default() };
         let mut heads = self.store.load(&Realm::from(project.clone()), &keys).await?.boxes;
         let (mut inherited, mut missing) = (vec![], vec![]);
@@ -172,7 +172,7 @@ impl Kernel {
                 let cards = self.get_cards(project, &from.cards, false).await?;
                 from.card_types = cards.iter().map(|card| card.kind.as_str().to_owned()).collect();
             }
-            inherited.push(from);
+            inherited.push(Arc::new(from));
         }
         Ok((inherited, missing))
     }

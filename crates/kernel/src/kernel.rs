@@ -2,12 +2,14 @@
 
 use crate::{
     background,
+    batches::Looks,
     boxes::BoxCache,
     cache::Recent,
     clock::{Clock, SystemClock},
     doorbell::{Bells, Doorbell, InProcess, Ring},
     events::Changes,
     ids::{IdSource, SystemIds},
+    pmo::{PmoConfig, Slots},
     spawn::Tasks,
     turns::Turnstile,
 };
@@ -32,6 +34,8 @@ pub struct KernelConfig {
     pub doorbell: Arc<dyn Doorbell>,
     /// When the watchdog acts.
     pub watchdog: Policy,
+    /// How many calls of PMO tools are worked on at once.
+    pub pmo: PmoConfig,
 }
 
 impl KernelConfig {
@@ -44,6 +48,7 @@ impl KernelConfig {
             cache_bytes: 256 << 20,
             doorbell: Arc::new(InProcess),
             watchdog: Policy::default(),
+            pmo: PmoConfig::default(),
         }
     }
 }
@@ -62,6 +67,8 @@ pub struct Kernel {
     pub(crate) leases: Recent<(ProjectId, TurnId, Hash256), ()>,
     pub(crate) changes: Changes,
     pub(crate) turnstile: Turnstile,
+    pub(crate) batch_looks: Looks,
+    pub(crate) pmo_slots: Slots,
     pub(crate) bells: Bells,
     pub(crate) watchdog: Policy,
     doorbell: Arc<dyn Doorbell>,
@@ -85,6 +92,8 @@ impl Kernel {
             leases: Recent::default(),
             changes: Changes::default(),
             turnstile: Turnstile::default(),
+            batch_looks: Looks::default(),
+            pmo_slots: Slots::new(&config.pmo),
             bells: Bells::default(),
             watchdog: config.watchdog,
             doorbell: config.doorbell,

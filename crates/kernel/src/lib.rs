@@ -6,6 +6,7 @@
 
 mod access;
 mod background;
+mod batches;
 mod boxes;
 mod cache;
 pub mod clock;
@@ -25,12 +26,14 @@ mod tokens;
 mod turns;
 mod verify;
 
+pub use batches::BatchView;
 pub use boxes::{BoxCards, BoxView};
 pub use error::KernelError;
 pub use execute::{Caller, Done, Remember};
 pub use facts::NewCard;
 pub use handover::{Preflight, WouldPack};
 pub use kernel::{Kernel, KernelConfig};
+pub use pmo::PmoConfig;
 pub use tokens::Minted;
 pub use turns::{ClaimRequest, NewProfile, NewTurnCard, TickAction, TickReport, TurnView, ViewedTurn};
 pub use verify::{RealmReport, VerifyReport};

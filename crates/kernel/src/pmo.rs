@@ -1,23 +1,33 @@
 //! Calls of PMO tools: read who and what takes part, decide, and write the call, its answer and what it did as one
 //! commit. A call that is refused leaves the call and its answer only (PM-16).
 
+mod reading;
+mod slots;
+
 use crate::{Caller, Done, Kernel, KernelError, Preflight, Remember};
 use cardwire_model::{Agent, AgentId, Commit, Head, Keys, ProjectId, Realm, ResourceKind, limits};
 use cardwire_protocol::{
     Decision, Moment, Rejection,
-    handover::{pack, recipe::Recipe},
+    batch::args::Fork,
+    handover::recipe::Recipe,
     idempotency::{self, Known},
     pmo::{
         calls::{self, Answered, Call},
-        delegate::{self, Boxes, Delegate, Given, Parties, Strategy, Target},
+        delegate::{self, Delegate},
         provision::{self, Provision},
     },
 };
 use cardwire_store::CommitError;
 use serde_json::Value;
 
+pub(crate) use reading::{Amiss, Calling, Seen};
+pub use slots::PmoConfig;
+pub(crate) use slots::Slots;
+
 /// The tool that hands nothing over.
 const PROVISION: &str = "provision_agent";
+/// The tool that is answered later.
+const FORK: &str = "fork_join";
 
 impl Kernel {
     /// Runs a call to its end. `code` names a refusal on the wire.
@@ -29,6 +39,7 @@ impl Kernel {
         code: fn(&Rejection) -> &'static str,
         remember: Option<&Remember<Answered>>,
     ) -> Result<Done<Answered>, KernelError> {
+        let _place = self.pmo_slots.enter().await?;
         let realm = Realm::from(project.clone());
         let answer = Keys { answer: remember.map(|remember| remember.key.clone()), ..Keys::default() };
         for _ in 0..limits::DECIDE_ATTEMPTS {
@@ -47,8 +58,13 @@ impl Kernel {
             let tool_call_id = calls::fresh_call_id(&moment);
             let handled = self.handle(project, call, &tool_call_id, (from, from_head), &moment).await;
             let Decision { mut commit, outcome } = match handled {
-                Ok((commit, result)) => {
+                Ok(Handled::Done(commit, result)) => {
                     calls::answer(call, tool_call_id, fence, commit, Ok(result), &moment)?
+                }
+                Ok(Handled::Started(decision)) => {
+                    let Decision { mut commit, outcome } = *decision;
+                    commit.writes.extend(fence);
+                    Decision { commit, outcome }
                 }
                 Err(KernelError::Rejected(Rejection::Lost(agent))) => {
                     self.rebuild(project, caller, &agent).await?;
@@ -66,7 +82,10 @@ impl Kernel {
                 commit.writes.push(idempotency::remember(&remember.key, answer, moment.now));
             }
             match self.commit(commit).await {
-                Ok(()) => return Ok(Done::Fresh(outcome)),
+                Ok(()) => {
+                    self.started(project, &outcome).await;
+                    return Ok(Done::Fresh(outcome));
+                }
                 Err(CommitError::Conflict(_)) => {}
                 Err(CommitError::Store(error)) => return Err(error.into()),
             }
@@ -80,23 +99,30 @@ impl Kernel {
         project: &ProjectId,
         call: &Call,
         tool_call_id: &str,
-        (caller, caller_head): (Agent, Option<Head>),
+        from: (Agent, Option<Head>),
         moment: &Moment,
-    ) -> Result<(Commit, Value), KernelError> {
-        if call.tool == PROVISION {
-            return self.provision(project, call, moment).await;
+    ) -> Result<Handled, KernelError> {
+        match call.tool.as_str() {
+            PROVISION => {
+                let (commit, result) = self.provision(project, call, moment).await?;
+                Ok(Handled::Done(commit, result))
+            }
+            FORK => {
+                let decision = self.fork(project, call, tool_call_id, from, moment).await?;
+                Ok(Handled::Started(Box::new(decision)))
+            }
+            _ => {
+                let command = self.delegation(project, call).await?;
+                let calling = self.calling(project, from).await?;
+                let (mut given, amiss) =
+                    self.given(project, call, &command, &calling, &mut Seen::default()).await?;
+                amiss.check()?;
+                let lineage = self.lineage(project, &calling).await?;
+                given.budget = self.budget(project, call, &lineage).await?;
+                let decision = delegate::decide(project, call, tool_call_id, &command, &given, moment)?;
+                Ok(Handled::Done(decision.commit, delegate::result(&decision.outcome.receipt)))
+            }
         }
-        let command = self.delegation(project, call).await?;
-        let parties = self.parties(project, &command, (caller, caller_head)).await?;
-        let boxes = delegate::boxes(call, &command, &parties)?;
-        let (inherited, missing) = self.inherited(project, &command.required(), &boxes).await?;
-        if let Some(id) = missing.first() {
-            return Err(pack::no_box(id).into());
-        }
-        let known = self.boxes_of(project, &parties).await?;
-        let given = Given { parties, inherited, known };
-        let decision = delegate::decide(project, call, tool_call_id, &command, &given, moment)?;
-        Ok((decision.commit, delegate::result(&decision.outcome.receipt)))
     }
 
     /// What a call hands over: by a tool of the system, or by a recipe of the project (PK-18).
@@ -114,40 +140,35 @@ impl Kernel {
         Ok(Delegate::by_recipe(recipe, &call.args).map_err(Rejection::from)?)
     }
 
-    async fn parties(
-        &self,
-        project: &ProjectId,
-        command: &Delegate,
-        (caller, caller_head): (Agent, Option<Head>),
-    ) -> Result<Parties, KernelError> {
-        let policy = self.policy(project, &caller).await?;
-        let target = self.target(project, command).await?;
-        Ok(Parties { caller, caller_head, policy, target })
-    }
-
-    /// Says what a call that delegates would give, on the same path up to the commit (PK-21). `None` for other tools.
+    /// Says what a call that hands over would give, on the same path up to the commit (PK-21): one answer, or one for each
+    /// branch of a fork. `None` for other tools.
     pub async fn pmo_preflight(
         &self,
         project: &ProjectId,
         caller: &Caller,
         call: &Call,
-    ) -> Result<Option<Preflight>, KernelError> {
+    ) -> Result<Option<Vec<Preflight>>, KernelError> {
         let from = self.party(project, &call.caller).await?;
-        calls::fence(call, from.1.as_ref(), &self.moment(caller))?;
+        let moment = self.moment(caller);
+        calls::fence(call, from.1.as_ref(), &moment)?;
         if call.tool == PROVISION {
             return Ok(None);
         }
-        let command = self.delegation(project, call).await?;
-        let parties = self.parties(project, &command, from).await?;
-        let boxes = delegate::boxes(call, &command, &parties)?;
-        let denied = pack::denied(&delegate::reach(call, &parties), &boxes);
-        let allowed: Vec<_> = boxes.into_iter().filter(|id| !denied.contains(id)).collect();
-        let (inherited, missing) = self.inherited(project, &command.required(), &allowed).await?;
-        let known = self.boxes_of(project, &parties).await?;
-        let (given, moment) = (Given { parties, inherited, known }, self.moment(caller));
-        let tool_call_id = calls::fresh_call_id(&moment);
-        let would = delegate::decide(project, call, &tool_call_id, &command, &given, &moment)?.outcome;
-        self.preflight_of(project, &would.new_cards, would.packed, missing, denied).await.map(Some)
+        let calling = self.calling(project, from).await?;
+        let commands = if call.tool == FORK {
+            Fork::parse(&call.args, &call.pmo).map_err(Rejection::from)?.tasks
+        } else {
+            vec![self.delegation(project, call).await?]
+        };
+        let (mut seen, mut answers) = (Seen::default(), vec![]);
+        for command in &commands {
+            let (given, Amiss { missing, denied }) =
+                self.given(project, call, command, &calling, &mut seen).await?;
+            let tool_call_id = calls::fresh_call_id(&moment);
+            let would = delegate::decide(project, call, &tool_call_id, command, &given, &moment)?.outcome;
+            answers.push(self.preflight_of(project, &would.new_cards, would.packed, missing, denied).await?);
+        }
+        Ok(Some(answers))
     }
 
     async fn provision(
@@ -174,51 +195,14 @@ impl Kernel {
         let decision = provision::decide(project, call, &command, &given, moment)?;
         Ok((decision.commit, provision::result(&decision.outcome)))
     }
+}
 
-    /// An agent of the roster with its head.
-    async fn party(&self, project: &ProjectId, id: &AgentId) -> Result<(Agent, Option<Head>), KernelError> {
-        let keys = Keys { agent: Some(id.clone()), ..Keys::default() };
-        let found = self.store.load(&Realm::from(project.clone()), &keys).await?;
-        let missing = || Rejection::NotFound { what: "agent", id: id.to_string() };
-        let agent = found.agent.ok_or_else(missing)?;
-        if found.head.is_none() && found.lost.as_ref().is_some_and(|lost| lost.is_something()) {
-            return Err(Rejection::Lost(id.clone()).into());
-        }
-        Ok((agent, found.head))
-    }
-
-    async fn target(&self, project: &ProjectId, command: &Delegate) -> Result<Target, KernelError> {
-        let name = &command.target_ref;
-        if command.strategy == Strategy::New {
-            return Ok(Target::New(self.resolve_profile(project, name).await?));
-        }
-        let missing = |_| Rejection::NotFound { what: "agent", id: name.clone() };
-        let (agent, head) = self.party(project, &name.parse().map_err(missing)?).await?;
-        Ok(match command.strategy {
-            Strategy::Reuse => Target::Reuse(agent, head),
-            Strategy::New | Strategy::Clone => Target::Clone(agent, head),
-        })
-    }
-
-    /// The `delegation_policy` of an agent's profile, as it is now.
-    async fn policy(&self, project: &ProjectId, agent: &Agent) -> Result<Option<Value>, KernelError> {
-        match self.profile(project, &agent.profile_name).await {
-            Ok((_, card)) => Ok(card.content.to_value().get("delegation_policy").cloned()),
-            Err(KernelError::Rejected(Rejection::NotFound { .. })) => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-
-    async fn boxes_of(&self, project: &ProjectId, parties: &Parties) -> Result<Boxes, KernelError> {
-        let output = parties.output_box();
-        let keys = Keys {
-            boxes: output.into_iter().chain([parties.profile_box()]).collect(),
-            writers_of: output.into_iter().collect(),
-            ..Keys::default()
-        };
-        let found = self.store.load(&Realm::from(project.clone()), &keys).await?;
-        Ok(Boxes { heads: found.boxes.into_iter().collect(), writers: found.writers.into_iter().collect() })
-    }
+/// What a tool has done.
+enum Handled {
+    /// All of it.
+    Done(Commit, Value),
+    /// It has begun; the answer comes when that has ended.
+    Started(Box<Decision<Answered>>),
 }
 
 /// Whom a call names, if it names an agent.

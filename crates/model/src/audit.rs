@@ -56,6 +56,8 @@ audit_actions! {
     ResourceWrite = "resource.write",
     /// A turn was stopped.
     TurnStop = "turn.stop",
+    /// A batch was called off.
+    BatchCancel = "batch.cancel",
     /// The state of an agent was rebuilt.
     StateRebuild = "state.rebuild",
     /// The store was verified.

@@ -5,9 +5,10 @@
 //! rows. A store decides nothing.
 
 use crate::{
-    Agent, AgentId, Answer, BoxId, Card, CardId, ChainHead, Edge, Generation, Head, HeadGuard, IdentityEdge,
-    InboxItem, InboxStatus, NewAudit, NewBox, NewEvent, Nudge, Profile, Project, Realm, Resource, Revision,
-    Step, Timestamp, Token, TokenId, ToolCall,
+    Agent, AgentId, Answer, Batch, BatchId, BoxId, Branch, BranchEnd, BranchStatus, Card, CardId, ChainHead,
+    CloseReason, Edge, Generation, Grant, Head, HeadGuard, IdentityEdge, InboxItem, InboxStatus, NewAudit,
+    NewBox, NewEvent, Nudge, Profile, Project, Realm, Resource, Revision, Step, Sweep, Timestamp, Token,
+    TokenId, ToolCall, TurnId,
 };
 use thiserror::Error;
 
@@ -30,6 +31,15 @@ impl Commit {
     /// A commit that does nothing yet.
     pub fn new(realm: impl Into<Realm>) -> Self {
         Self { realm: realm.into(), expect: vec![], writes: vec![], events: vec![], audit: vec![] }
+    }
+
+    /// Adds what another commit of the same realm does, after what this one does.
+    pub fn append(&mut self, other: Self) {
+        debug_assert!(self.realm == other.realm, "one commit, one realm");
+        self.expect.extend(other.expect);
+        self.writes.extend(other.writes);
+        self.events.extend(other.events);
+        self.audit.extend(other.audit);
     }
 
     /// Whether applying it would change nothing.
@@ -181,6 +191,45 @@ pub enum Write {
     },
     /// How an agent came to be.
     AddIdentityEdge(Box<IdentityEdge>),
+    /// A new batch. Its id must be free.
+    CreateBatch(Box<Batch>),
+    /// A batch that is running and not being closed is to be closed: from now on [`Write::EndBranch`] does nothing to its
+    /// branches.
+    BeginClose {
+        /// Which batch.
+        batch_id: BatchId,
+        /// Why.
+        reason: CloseReason,
+    },
+    /// New values for the last four fields of a batch that is running and whose `closing` is as given.
+    CloseBatch(Box<Batch>),
+    /// A new branch. Its key must be free.
+    AddBranch(Box<Branch>),
+    /// New values for a branch that is in the state `from`.
+    MoveBranch {
+        /// What must hold.
+        from: BranchStatus,
+        /// The row.
+        branch: Box<Branch>,
+    },
+    /// The end of a branch, told by the end of its turn. The first end counts: a branch that has ended, or whose batch is
+    /// closed or being closed, is left alone, and that is no conflict.
+    EndBranch(Box<BranchEnd>),
+    /// Descendants are to be stopped. There already is fine.
+    AddSweep(Sweep),
+    /// They have been. Gone already is fine.
+    EndSweep(Sweep),
+    /// A box was handed to an agent. There already is fine: the first one stays.
+    AddGrant(Box<Grant>),
+    /// So many more turns below a root. More than `limit` in all is a conflict.
+    Spend {
+        /// The root.
+        root: TurnId,
+        /// How many more.
+        turns: u32,
+        /// At most so many in all.
+        limit: u32,
+    },
 }
 
 /// Why a commit was not applied: somebody else got in between.
@@ -222,6 +271,12 @@ pub enum Conflict {
     /// A tool call exists already, or has its answer.
     #[error("a tool call was changed by somebody else")]
     Call,
+    /// A batch or a branch is not as expected, or exists already.
+    #[error("the batch was changed by somebody else")]
+    Batch,
+    /// A tree of turns has spent its budget.
+    #[error("the tree of turns has grown meanwhile")]
+    Tree,
     /// A profile or an agent of the roster is not at the expected revision.
     #[error("the roster was changed by somebody else")]
     Roster,

@@ -51,6 +51,8 @@ event_kinds! {
     AgentTask = "agent.task",
     /// An agent was added to the roster or changed.
     AgentProvisioned = "agent.provisioned",
+    /// A batch was forked or closed.
+    BatchState = "batch.state",
 }
 
 impl EventKind {

@@ -3,8 +3,8 @@
 //! The row of a turn stays after the turn has ended and tells how: it is the turn's record.
 
 use crate::{
-    AgentId, BoxId, CanonicalJson, CardId, Channel, Hash256, InboxId, StepId, TaskStatus, Timestamp,
-    TurnEpoch, TurnId, WorkerTarget,
+    AgentId, BoxId, BranchKey, CanonicalJson, CardId, Channel, Hash256, InboxId, StepId, TaskStatus,
+    Timestamp, TurnEpoch, TurnId, WorkerTarget,
 };
 use serde_json::{Map, Value};
 
@@ -113,6 +113,8 @@ pub struct InboxItem {
     pub parent_call: Option<String>,
     /// The step of that turn.
     pub parent_step: Option<StepId>,
+    /// The branch of a batch that the turn is.
+    pub branch: Option<BranchKey>,
     /// Where the turn writes; what the payload says, in a column so that it can be searched.
     pub output_box: Option<BoxId>,
     /// Pointers only, as JSON text (DP-08). Parsed when the row is used.

@@ -5,6 +5,7 @@
 //! Invariant: a value of a type in this crate is valid; construction is where bad input is refused.
 
 pub mod audit;
+pub mod batch;
 pub mod card;
 pub mod card_box;
 pub mod commit;
@@ -29,6 +30,7 @@ pub mod token_count;
 pub mod turn;
 
 pub use audit::{AuditAction, AuditRow, AuditVerdict, ChainHead, NewAudit};
+pub use batch::{Batch, BatchStatus, Branch, BranchEnd, BranchKey, BranchStatus, CloseReason, Grant, Sweep};
 pub use card::{Card, CardDraft, CardKind, Origin, Role};
 pub use card_box::{BoxHead, Entry, EntrySource, Generation, Item, NewBox, Segment};
 pub use commit::{Commit, Conflict, Expect, Write};
@@ -40,7 +42,7 @@ pub use ids::{BatchId, BoxId, CardId, EdgeId, EventId, InboxId, TokenId, TurnId}
 pub use inbox::{Ended, InboxItem, InboxKind, InboxStatus, PayloadFault, TurnPayload};
 pub use invalid::Invalid;
 pub use json::CanonicalJson;
-pub use project::{InheritMode, Project, ProjectSettings, Realm, Revision};
+pub use project::{DelegationSettings, InheritMode, PmoSettings, Project, ProjectSettings, Realm, Revision};
 pub use resource::{Resource, ResourceKind};
 pub use roster::{Agent, IdentityAction, IdentityEdge, Profile};
 pub use slug::{AgentId, Channel, ProfileName, ProjectId, ResourceName, StepId, WorkerTarget};

@@ -71,6 +71,26 @@ pub const RUNTIME_CONFIG_BYTES: usize = METADATA_BYTES;
 pub const ERROR_CHARS: usize = 4_096;
 /// Most packing rules of one handover.
 pub const PACK_RULES: usize = 256;
+/// Most branches of one fork_join unless the project says otherwise (BM-02).
+pub const FORK_TASKS: usize = 1_000;
+/// The most a project may allow.
+pub const FORK_TASKS_MAX: usize = 10_000;
+/// How long a batch may take unless the call or the project says otherwise (BM-03).
+pub const FORK_DEADLINE_SECONDS: u32 = 900;
+/// The longest a batch may take: seven days.
+pub const FORK_DEADLINE_SECONDS_MAX: u32 = 7 * 24 * 3600;
+/// How often the dispatch of a branch is tried (BM-10).
+pub const BRANCH_ATTEMPTS: u32 = 5;
+/// Branches that are dispatched or looked after at a time, beyond those of the fork itself.
+pub const BRANCH_PAGE: usize = 500;
+/// Tokens that the result of a batch may take in the caller's context when its window is not known (OB-03).
+pub const RESULT_TOKENS: u32 = 65_536;
+/// The most it may take: what 2,000 branches say fits into one card with it.
+pub const RESULT_TOKENS_MAX: u32 = 100_000;
+/// Most turns below one root unless the project says otherwise.
+pub const TREE_TURNS: u32 = 100_000;
+/// The most a project may allow.
+pub const TREE_TURNS_MAX: u32 = 10_000_000;
 /// Most rows the watchdog reads at once.
 pub const WATCHDOG_PAGE: usize = 500;
 

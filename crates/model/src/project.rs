@@ -117,6 +117,81 @@ pub struct ProjectSettings {
     /// How deep turns may delegate (DP-04).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_recursion_depth: Option<u32>,
+    /// Bounds of orchestration.
+    #[serde(default, skip_serializing_if = "PmoSettings::is_default")]
+    pub pmo: PmoSettings,
+    /// Who may delegate.
+    #[serde(default, skip_serializing_if = "DelegationSettings::is_default")]
+    pub delegation: DelegationSettings,
+}
+
+/// Bounds of orchestration. Numbers that are 0 or less mean the default, except where a line says otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PmoSettings {
+    /// Most branches of one fork_join (BM-02).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fork_join_max_tasks: Option<i64>,
+    /// Seconds a batch may take when the call does not say; 0 or less means for ever (BM-03).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fork_join_deadline_seconds: Option<i64>,
+    /// Most turns below one root.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tree_turns: Option<i64>,
+    /// Most open turns of the project that delegation may lead to; no bound when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_open_turns: Option<i64>,
+}
+
+impl PmoSettings {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Most branches of one fork_join.
+    pub fn fork_tasks(&self) -> usize {
+        let given = self.fork_join_max_tasks.and_then(|max| usize::try_from(max).ok()).filter(|max| *max > 0);
+        given.unwrap_or(limits::FORK_TASKS).min(limits::FORK_TASKS_MAX)
+    }
+
+    /// Seconds a batch may take when the call does not say.
+    pub fn fork_deadline(&self) -> Option<u32> {
+        match self.fork_join_deadline_seconds {
+            None => Some(limits::FORK_DEADLINE_SECONDS),
+            Some(seconds) if seconds <= 0 => None,
+            Some(seconds) => {
+                let seconds = u32::try_from(seconds).unwrap_or(u32::MAX);
+                Some(seconds.min(limits::FORK_DEADLINE_SECONDS_MAX))
+            }
+        }
+    }
+
+    /// Most turns below one root.
+    pub fn tree_turns(&self) -> u32 {
+        let given =
+            self.max_tree_turns.filter(|max| *max > 0).map(|max| u32::try_from(max).unwrap_or(u32::MAX));
+        given.unwrap_or(limits::TREE_TURNS).min(limits::TREE_TURNS_MAX)
+    }
+
+    /// Most open turns of the project, if that is bounded.
+    pub fn open_turns(&self) -> Option<u32> {
+        self.max_open_turns.filter(|max| *max > 0).map(|max| u32::try_from(max).unwrap_or(u32::MAX))
+    }
+}
+
+/// Who may delegate (PM-14).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DelegationSettings {
+    /// A profile without a `delegation_policy` may not delegate at all.
+    #[serde(default)]
+    pub require_policy: bool,
+}
+
+impl DelegationSettings {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// Access settings.

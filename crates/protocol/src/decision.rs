@@ -262,6 +262,12 @@ refusal_codes! {
     AgentBusy = Busy "agent_busy",
     /// Too many turns wait.
     InboxFull = Busy "inbox_full",
+    /// The agent waits for the caller already.
+    AncestorCycle = Rejected "ancestor_cycle",
+    /// Too many turns below one root.
+    TreeBudgetExceeded = Rejected "tree_budget_exceeded",
+    /// Too many open turns in the project.
+    ProjectBudgetExceeded = Rejected "project_budget_exceeded",
     /// Not one of ensure, create, derive.
     InvalidAction = Rejected "invalid_action",
     /// Tags that are no list of names.

@@ -7,6 +7,7 @@
 
 pub mod access;
 pub mod audit;
+pub mod batch;
 pub mod decision;
 pub mod facts;
 pub mod handover;

@@ -1,5 +1,6 @@
 //! The calls of the PMO: who may hand work to whom, and what that writes (SPEC.md, PMO handlers).
 
+pub mod budget;
 pub mod calls;
 pub mod delegate;
 pub mod policy;

@@ -30,6 +30,7 @@ pub mod start;
 pub mod step;
 pub mod stop;
 pub mod suspend;
+pub(crate) mod system_tool;
 pub mod view;
 mod work;
 

@@ -95,6 +95,7 @@ impl From<KernelError> for ApiError {
         match error {
             KernelError::Rejected(rejection) => rejection.into(),
             KernelError::Unauthenticated => Self::new(ErrorCode::Unauthenticated, error.to_string()),
+            KernelError::QueueFull(_) => Self::new(ErrorCode::QueueFull, error.to_string()),
             KernelError::Contended => Self::new(ErrorCode::Unavailable, error.to_string()),
             KernelError::Store(error) => error.into(),
         }

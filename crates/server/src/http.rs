@@ -1,6 +1,7 @@
 //! Handlers, one file per noun: parse, one kernel call, answer.
 
 pub(crate) mod agents;
+pub(crate) mod batches;
 pub(crate) mod boxes;
 pub(crate) mod cards;
 pub(crate) mod pmo;

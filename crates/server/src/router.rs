@@ -227,5 +227,8 @@ async fn dispatch(op: Op, request: crate::request::Request) -> Answer {
         Op::ListSteps => http::state::steps(request).await,
         Op::ListEdges => http::state::edges(request).await,
         Op::ListIdentityEdges => http::state::identity_edges(request).await,
+        Op::ListBatches => http::batches::list(request).await,
+        Op::GetBatch => http::batches::get(request).await,
+        Op::CancelBatch => http::batches::cancel(request).await,
     }
 }

@@ -173,7 +173,7 @@ impl PostgresStore {
 }
 
 /// The id from which a page begins. A comparison the server can look up in an index, unlike one that may be absent.
-fn next_id(after: Option<Uuid>) -> Option<Uuid> {
+pub(crate) fn next_id(after: Option<Uuid>) -> Option<Uuid> {
     match after {
         None => Some(Uuid::nil()),
         Some(id) => id.as_u128().checked_add(1).map(Uuid::from_u128),

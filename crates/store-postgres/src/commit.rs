@@ -6,6 +6,7 @@
 mod batch;
 mod lanes;
 mod payload;
+mod pmo;
 mod queue;
 mod rest;
 mod row;

@@ -80,6 +80,7 @@ fn conflict(error: &DbError) -> Option<Conflict> {
             "state_execution_edges_pkey" | "state_execution_edges_by_correlation" => "edge",
             "state_agent_steps_pkey" => "step",
             "state_tool_calls_pkey" => "call",
+            "state_pmo_batches_pkey" | "state_pmo_batch_tasks_pkey" => "batch",
             "resource_profiles_pkey"
             | "resource_project_agents_pkey"
             | "resource_documents_pkey"
@@ -102,6 +103,8 @@ fn conflict(error: &DbError) -> Option<Conflict> {
         "edge" => Some(Conflict::Edge),
         "step" => Some(Conflict::Step),
         "call" => Some(Conflict::Call),
+        "batch" => Some(Conflict::Batch),
+        "tree" => Some(Conflict::Tree),
         "roster" => Some(Conflict::Roster),
         _ => None,
     }

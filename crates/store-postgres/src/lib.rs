@@ -6,6 +6,7 @@
 //! Invariant: every statement on a tenant's rows runs as the app role, in a transaction that names the tenant, and
 //! the server's row-level security lets nothing else through (SEC-04). [`PostgresStore::open`] proves that or fails.
 
+mod batches;
 mod catalog;
 mod claim;
 mod commit;

@@ -4,6 +4,7 @@
 //! A row that cannot be read is damage, reported as such and never guessed at; the report names the column's
 //! meaning, never its value.
 
+mod batch;
 mod card;
 mod graph;
 mod log;
@@ -11,6 +12,7 @@ mod record;
 mod roster;
 mod turn;
 
+pub(crate) use batch::{batch, branch};
 pub(crate) use card::{CardReader, ENTRY_COLUMNS, box_head, card_fact, entry};
 pub(crate) use graph::{call, edge, step};
 pub(crate) use log::{audit, chain_head, event};

@@ -47,6 +47,17 @@ reads! {
     CLAIMABLE = "claimable";
     DUE_HEADS = "due_heads";
     DUE_ITEMS = "due_items";
+    BATCHES = "batches";
+    BATCHES_OF_TURN = "batches_of_turn";
+    BRANCHES = "branches";
+    STANDING = "standing";
+    RUNNING_BATCHES = "running_batches";
+    SWEEPS = "sweeps";
+    OPEN_CHILDREN = "open_children";
+    OPEN_BRANCHES = "open_branches";
+    GRANTED = "granted";
+    SPENT = "spent";
+    OPEN_TURNS = "open_turns";
 }
 
 /// Parts of a snapshot, with the names of their keys in braces: see `load.rs`.
@@ -78,10 +89,10 @@ parts! {
     WRITERS = "writers";
     PROFILE = "profile";
     RESOURCE = "resource";
+    BATCH = "batch";
 }
 
-pub(crate) const COMMIT: &str =
-    "SELECT cw_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)";
+pub(crate) const COMMIT: &str = "SELECT cw_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)";
 pub(crate) const NUMBER_EVENTS: &str = include_str!("../sql/write/number_events.sql");
 pub(crate) const SET_TENANT: &str = include_str!("../sql/set_tenant.sql");
 
@@ -113,6 +124,7 @@ functions! {
     "expect/open_box",
     "expect/output_free",
     "expect/lock_heads",
+    "expect/lock_batches",
     "expect/all",
     "write/create_project",
     "write/update_project",
@@ -140,6 +152,17 @@ functions! {
     "write/put_resource",
     "write/put_agent",
     "write/add_identity_edge",
+    "write/create_batch",
+    "write/close_batch",
+    "write/add_branch",
+    "write/move_branch",
+    "write/end_branch",
+    "write/branches",
+    "write/add_sweep",
+    "write/end_sweep",
+    "write/add_grant",
+    "write/spend",
+    "write/pmo",
     "write/create_token",
     "write/revoke_token",
     "write/remember_answer",

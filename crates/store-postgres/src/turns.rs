@@ -132,7 +132,7 @@ impl Turns for PostgresStore {
         limit: usize,
     ) -> Read<Vec<Edge>> {
         let project = project.as_str();
-        let Some(last) = last_before(before) else { return Ok(vec![]) };
+        let Some(last) = last_before(before.map(EdgeId::uuid)) else { return Ok(vec![]) };
         let limit = to_limit(limit);
         let parts = Parts::new(filter);
         let mut params: Vec<Param<'_>> = vec![&project, &last, &limit, &parts.trace, &parts.correlation];
@@ -153,7 +153,7 @@ impl Turns for PostgresStore {
         limit: usize,
     ) -> Read<Vec<IdentityEdge>> {
         let project = project.as_str();
-        let Some(last) = last_before(before) else { return Ok(vec![]) };
+        let Some(last) = last_before(before.map(EdgeId::uuid)) else { return Ok(vec![]) };
         let limit = to_limit(limit);
         let parts = Parts { turn: None, ..Parts::new(filter) };
         let mut params: Vec<Param<'_>> = vec![&project, &last, &limit, &parts.trace];
@@ -203,7 +203,7 @@ impl Turns for PostgresStore {
 }
 
 /// An answer that is a whole row.
-fn whole<T>(decode: impl Fn(&Record<'_>) -> Read<T>) -> impl Fn(&Row) -> Read<T> {
+pub(crate) fn whole<T>(decode: impl Fn(&Record<'_>) -> Read<T>) -> impl Fn(&Row) -> Read<T> {
     move |row| record(row, 0, &decode)
 }
 
@@ -217,10 +217,10 @@ fn watched(row: &Row) -> Read<Watched> {
 }
 
 /// The id at which a page that goes backwards begins. See `catalog::next_id` for the other direction.
-fn last_before(before: Option<EdgeId>) -> Option<Uuid> {
+pub(crate) fn last_before(before: Option<Uuid>) -> Option<Uuid> {
     match before {
         None => Some(Uuid::max()),
-        Some(id) => id.uuid().as_u128().checked_sub(1).map(Uuid::from_u128),
+        Some(id) => id.as_u128().checked_sub(1).map(Uuid::from_u128),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Applies one commit inside the transaction the writer has open: expectations first, then each write.
 
 mod access;
+mod batches;
 mod facts;
 mod graph;
 mod log;
@@ -116,6 +117,16 @@ impl Apply<'_> {
             Write::PutResource { was, resource } => self.put_resource(*was, resource),
             Write::PutAgent { was, agent } => self.put_agent(*was, agent),
             Write::AddIdentityEdge(edge) => self.add_identity_edge(edge),
+            Write::CreateBatch(batch) => self.create_batch(batch),
+            Write::BeginClose { batch_id, reason } => self.begin_close(*batch_id, *reason),
+            Write::CloseBatch(batch) => self.close_batch(batch),
+            Write::AddBranch(branch) => self.add_branch(branch),
+            Write::MoveBranch { from, branch } => self.move_branch(*from, branch),
+            Write::EndBranch(end) => self.end_branch(end),
+            Write::AddSweep(sweep) => self.add_sweep(*sweep),
+            Write::EndSweep(sweep) => self.end_sweep(*sweep),
+            Write::AddGrant(grant) => self.add_grant(grant),
+            Write::Spend { root, turns, limit } => self.spend(*root, *turns, *limit),
         }
     }
 }

@@ -1,11 +1,13 @@
 //! Rows to values. A row that cannot be read is damage, reported as such and never guessed at.
 
+mod batches;
 mod facts;
 mod graph;
 mod log;
 mod roster;
 mod turns;
 
+pub(crate) use batches::{batch, branch, sweep};
 pub(crate) use facts::{ENTRY_COLUMNS, box_head, card, card_fact, entry, project};
 pub(crate) use graph::{edge, step, tool_call};
 pub(crate) use log::{audit, event, token};
@@ -27,7 +29,7 @@ fn damaged_column(row: &Row<'_>, column: usize) -> Error {
     damaged(column, row.as_ref().column_name(column).unwrap_or("column"))
 }
 
-fn uuid(row: &Row<'_>, column: usize) -> Result<Uuid> {
+pub(crate) fn uuid(row: &Row<'_>, column: usize) -> Result<Uuid> {
     row.get(column).map(Uuid::from_bytes)
 }
 
@@ -72,6 +74,15 @@ fn optional_slug<T: FromStr>(row: &Row<'_>, column: usize) -> Result<Option<T>> 
 /// One of a closed set of names.
 fn named<T>(row: &Row<'_>, column: usize, from_name: impl FnOnce(&str) -> Option<T>) -> Result<T> {
     from_name(text(row, column)?).ok_or_else(|| damaged_column(row, column))
+}
+
+fn optional_named<T>(
+    row: &Row<'_>,
+    column: usize,
+    from_name: impl FnOnce(&str) -> Option<T>,
+) -> Result<Option<T>> {
+    let name = row.get_ref(column)?.as_str_or_null()?;
+    name.map(|name| from_name(name).ok_or_else(|| damaged_column(row, column))).transpose()
 }
 
 fn json(row: &Row<'_>, column: usize) -> Result<CanonicalJson> {

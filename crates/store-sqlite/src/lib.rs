@@ -6,6 +6,7 @@
 //! (`journal_mode=WAL`, `synchronous=FULL`).
 
 mod apply;
+mod batches;
 mod catalog;
 mod claim;
 mod codec;

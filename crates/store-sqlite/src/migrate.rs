@@ -12,6 +12,7 @@ const MIGRATIONS: &[(u32, &str, &str)] = &[
     (4, "turns", include_str!("../migrations/0004_turns.sql")),
     (5, "hot_paths", include_str!("../migrations/0005_hot_paths.sql")),
     (6, "resources", include_str!("../migrations/0006_resources.sql")),
+    (7, "batches", include_str!("../migrations/0007_batches.sql")),
 ];
 
 const LEDGER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

@@ -69,6 +69,20 @@ statements! {
     DUE_HEADS = "read/due_heads";
     DUE_ITEMS = "read/due_items";
     CLAIMABLE = "read/claimable";
+    BATCH = "read/batch";
+    BATCHES = "read/batches";
+    BATCHES_OF_TURN = "read/batches_of_turn";
+    BRANCHES = "read/branches";
+    STANDING = "read/standing";
+    PENDING_BRANCHES = "read/pending_branches";
+    UNLEASED_BRANCHES = "read/unleased_branches";
+    RUNNING_BATCHES = "read/running_batches";
+    SWEEPS = "read/sweeps";
+    OPEN_CHILDREN = "read/open_children";
+    OPEN_BRANCHES = "read/open_branches";
+    GRANTED = "read/granted";
+    SPENT = "read/spent";
+    OPEN_TURNS = "read/open_turns";
     EXPECT_OPEN_BOX = "expect/open_box";
     EXPECT_PROJECT_AT = "expect/project_at";
     EXPECT_CHAIN_AT = "expect/chain_at";
@@ -102,6 +116,16 @@ statements! {
     PUT_RESOURCE = "write/put_resource";
     PUT_AGENT = "write/put_agent";
     ADD_IDENTITY_EDGE = "write/add_identity_edge";
+    CREATE_BATCH = "write/create_batch";
+    BEGIN_CLOSE = "write/begin_close";
+    CLOSE_BATCH = "write/close_batch";
+    ADD_BRANCH = "write/add_branch";
+    MOVE_BRANCH = "write/move_branch";
+    END_BRANCH = "write/end_branch";
+    ADD_SWEEP = "write/add_sweep";
+    END_SWEEP = "write/end_sweep";
+    ADD_GRANT = "write/add_grant";
+    SPEND = "write/spend";
     WRITE_EVENT = "write/event";
     WRITE_AUDIT = "write/audit";
 }

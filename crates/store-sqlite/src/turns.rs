@@ -19,7 +19,7 @@ use rusqlite::{Connection, params};
 type Result<T> = std::result::Result<T, StoreError>;
 
 /// Sorts behind every id.
-const PAST_IDS: [u8; 17] = [u8::MAX; 17];
+pub(crate) const PAST_IDS: [u8; 17] = [u8::MAX; 17];
 
 #[async_trait]
 impl Turns for SqliteStore {

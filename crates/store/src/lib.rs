@@ -5,10 +5,12 @@
 //! nothing. This crate must not know SQL.
 //! Invariant 12: a commit is applied whole or not at all, and an `Ok` means that it is durable.
 
+mod batches;
 mod catalog;
 mod error;
 mod turns;
 
+pub use batches::{BatchFilter, Batches, Standing};
 pub use catalog::{BoxAt, Catalog, EventFilter, Health, HydratedEntry};
 pub use error::{CommitError, StoreError};
 pub use turns::{ClaimQuery, Claimable, DecideClaim, Horizon, RowFilter, Turns, Watched};
@@ -18,7 +20,7 @@ use cardwire_model::{AuditRow, ChainHead, Commit, Keys, Realm, Snapshot, Timesta
 
 /// What the kernel needs of a backend.
 #[async_trait]
-pub trait Store: Catalog + Turns {
+pub trait Store: Catalog + Turns + Batches {
     /// Loads the rows named by `keys` in one consistent read.
     async fn load(&self, realm: &Realm, keys: &Keys) -> Result<Snapshot, StoreError>;
 

@@ -7,7 +7,11 @@
 
 pub mod answers;
 pub mod audit;
+pub mod batch_races;
+pub mod batch_walls;
+pub mod batches;
 pub mod boxes;
+pub mod branches;
 pub mod calls;
 pub mod cards;
 mod case;
@@ -23,8 +27,10 @@ pub mod outputs;
 pub mod projects;
 pub mod races;
 pub mod roster;
+pub mod standings;
 pub mod steps;
 pub mod tokens;
+pub mod trees;
 pub mod turn_loads;
 pub mod turn_races;
 pub mod turn_walls;
@@ -55,6 +61,27 @@ macro_rules! conformance_tests {
                 a_row_is_sealed_once_and_a_place_taken_once
                 unsealed_rows_are_given_per_realm_up_to_the_limit
             }
+            batch_races {
+                of_closers_of_one_batch_one_wins
+                of_movers_of_one_branch_one_wins
+                of_ends_of_one_branch_one_counts
+                ends_of_the_same_branches_go_together_in_any_order
+                an_end_is_not_overwritten_by_a_mover
+                once_a_close_has_begun_no_branch_changes
+                no_more_turns_are_spent_than_the_limit
+            }
+            batch_walls {
+                the_same_batch_in_two_projects_is_unrelated_rows
+                batches_of_another_project_cannot_be_changed
+            }
+            batches {
+                a_batch_comes_back_with_every_field
+                a_taken_batch_id_conflicts_and_changes_nothing
+                a_batch_begins_to_close_once
+                a_batch_closes_from_the_closing_it_was_seen_in
+                batches_are_listed_newest_first_by_every_filter
+                running_batches_are_listed_over_all_projects
+            }
             boxes {
                 a_box_comes_back_with_every_field
                 a_taken_box_id_conflicts_and_changes_nothing
@@ -64,6 +91,19 @@ macro_rules! conformance_tests {
                 an_absent_box_can_be_neither_rewritten_nor_sealed
                 an_open_box_is_expected_at_a_generation_and_length
                 box_scans_page_completely
+            }
+            branches {
+                a_branch_comes_back_with_every_field
+                a_taken_branch_key_conflicts_and_changes_nothing
+                a_branch_moves_only_from_the_expected_state
+                branches_of_a_closing_batch_are_moved
+                the_first_end_of_a_branch_counts
+                an_end_does_nothing_when_its_batch_is_closing_or_closed
+                an_end_of_an_unknown_branch_does_nothing
+                many_branches_end_in_one_commit
+                branches_page_by_index
+                a_thousand_branches_are_written_at_once
+                branches_with_open_turns_are_listed_by_index
             }
             calls {
                 tool_calls_come_back_by_id_with_every_field
@@ -175,6 +215,13 @@ macro_rules! conformance_tests {
                 identity_edges_are_listed_newest_first_by_every_filter
                 documents_are_kept_by_kind_and_name
             }
+            standings {
+                a_standing_tells_of_open_and_failed_branches
+                a_standing_counts_successes_up_to_enough
+                a_standing_counts_dispatched_up_to_parallel
+                a_standing_names_the_first_branches_to_dispatch
+                a_standing_names_the_first_branches_nobody_took
+            }
             steps {
                 a_step_comes_back_with_every_field
                 a_step_is_created_once_and_changed_by_its_own_turn
@@ -185,6 +232,14 @@ macro_rules! conformance_tests {
                 tokens_are_listed_by_realm_and_page
                 ids_and_secrets_are_unique_over_all_realms
                 a_token_is_revoked_once_and_in_its_own_realm
+            }
+            trees {
+                a_sweep_is_added_and_ended_any_number_of_times
+                sweeps_page_by_project_scope_and_id
+                open_children_are_open_turns_that_are_no_branches
+                a_grant_is_of_one_agent_and_may_be_given_again
+                a_tree_is_spent_up_to_its_limit
+                open_turns_are_counted_up_to_a_limit
             }
             turn_loads {
                 a_turn_is_loaded_with_its_head_and_output_box
@@ -238,7 +293,11 @@ mod tests {
     const FILES: &[(&str, &str)] = &[
         ("answers", include_str!("conformance/answers.rs")),
         ("audit", include_str!("conformance/audit.rs")),
+        ("batch_races", include_str!("conformance/batch_races.rs")),
+        ("batch_walls", include_str!("conformance/batch_walls.rs")),
+        ("batches", include_str!("conformance/batches.rs")),
         ("boxes", include_str!("conformance/boxes.rs")),
+        ("branches", include_str!("conformance/branches.rs")),
         ("calls", include_str!("conformance/calls.rs")),
         ("cards", include_str!("conformance/cards.rs")),
         ("claims", include_str!("conformance/claims.rs")),
@@ -253,8 +312,10 @@ mod tests {
         ("projects", include_str!("conformance/projects.rs")),
         ("races", include_str!("conformance/races.rs")),
         ("roster", include_str!("conformance/roster.rs")),
+        ("standings", include_str!("conformance/standings.rs")),
         ("steps", include_str!("conformance/steps.rs")),
         ("tokens", include_str!("conformance/tokens.rs")),
+        ("trees", include_str!("conformance/trees.rs")),
         ("turn_loads", include_str!("conformance/turn_loads.rs")),
         ("turn_races", include_str!("conformance/turn_races.rs")),
         ("turn_walls", include_str!("conformance/turn_walls.rs")),

@@ -3,6 +3,7 @@
 //! Must not know what the stores are. Invariant: a difference panics with the seed, the number of the commit and
 //! the commit itself; `CARDWIRE_TEST_SEED=<seed>` repeats it.
 
+mod batches;
 mod turns;
 
 use crate::{
@@ -185,6 +186,7 @@ impl<'a> Run<'a> {
         self.same("chains", left, right);
         self.compare_events(&project).await;
         self.compare_turns(&project).await;
+        self.compare_batches(&project).await;
     }
 
     async fn compare_events(&mut self, project: &ProjectId) {
@@ -213,6 +215,7 @@ impl<'a> Run<'a> {
             self.same("answers", left, right);
         }
         self.compare_all_due().await;
+        self.compare_all_batches().await;
         let left = self.left.store.health().await.unwrap();
         let right = self.right.store.health().await.unwrap();
         self.same("unsealed audit rows", left.unsealed_audit, right.unsealed_audit);

@@ -1,13 +1,15 @@
 //! Everything a store shows, as one comparable value.
 //!
-//! Composed only of [`Catalog`](cardwire_store::Catalog) and [`Turns`](cardwire_store::Turns) reads, so that it means
-//! the same for every backend. What backends may differ in is left out: audit and inbox rows are numbered by their
-//! order, because a sequence may leave gaps in `seq`. Remembered answers and copies of heads are not in it, for none
-//! of these reads shows them.
+//! Composed only of [`Catalog`](cardwire_store::Catalog), [`Turns`](cardwire_store::Turns) and
+//! [`Batches`](cardwire_store::Batches) reads, so that it means the same for every backend. What backends may differ in
+//! is left out: audit and inbox rows are numbered by their order, because a sequence may leave gaps in `seq`. Remembered
+//! answers, copies of heads, grants and budgets are not in it, for none of these reads lists them.
 //! Invariant: two stores that were given the same commits have equal dumps, once their events are numbered.
 
+mod batches;
 mod turns;
 
+pub use batches::BatchDump;
 pub use turns::TurnDump;
 
 use cardwire_model::{
@@ -37,6 +39,8 @@ pub struct Dump {
     pub audit: BTreeMap<(Realm, usize), (NewAudit, Option<ChainHead>)>,
     /// Turns, the graph and the roster.
     pub turns: TurnDump,
+    /// Batches, their branches, and sweeps.
+    pub batches: BatchDump,
 }
 
 /// A box with all it ever showed.
@@ -58,6 +62,7 @@ impl Dump {
             .or_else(|| differ("event", &self.events, &other.events))
             .or_else(|| differ("audit row", &self.audit, &other.audit))
             .or_else(|| self.turns.first_difference(&other.turns))
+            .or_else(|| self.batches.first_difference(&other.batches))
     }
 
     /// Panics with the first difference, if there is one.
@@ -110,6 +115,7 @@ async fn read_all(store: &dyn Store) -> Result<Dump, StoreError> {
         read_audit(store, &project.into(), &mut dump).await?;
     }
     turns::read_turns(store, &mut dump).await?;
+    batches::read_batches(store, &mut dump).await?;
     Ok(dump)
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Must not know a store. Invariant: whatever a builder gives is what the model itself would accept.
 
+mod batch;
 mod boxes;
 mod cards;
 mod clock;
@@ -11,6 +12,7 @@ mod records;
 mod roster;
 mod turns;
 
+pub use batch::{batch, branch, branch_end, full_batch, full_branch};
 pub use boxes::BoxBuilder;
 pub use cards::{CardBuilder, text_card};
 pub use clock::ManualClock;

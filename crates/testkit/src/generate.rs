@@ -4,6 +4,8 @@
 //! spoils about a third of them in one of the ways listed in [`Spoiler`]. Must not know a store.
 //! Invariant: a sound commit is applied and a spoiled one refused; otherwise the generator itself panics.
 
+mod batch_values;
+mod batches;
 mod claims;
 mod coverage;
 mod graph;
@@ -117,6 +119,15 @@ impl Generator {
             known.answers.iter().map(|key| (realm.clone(), key.clone())).collect::<Vec<_>>()
         };
         self.known.iter().flat_map(of_realm).collect()
+    }
+
+    /// What was ever written in projects.
+    fn of_projects<T: Clone>(&self, list: fn(&Known) -> &Vec<T>) -> Vec<(ProjectId, T)> {
+        let of_project = |project: &ProjectId| {
+            let known = self.known.get(&Realm::from(project.clone())).map(list);
+            known.into_iter().flatten().map(|one| (project.clone(), one.clone())).collect::<Vec<_>>()
+        };
+        self.projects.iter().flat_map(of_project).collect()
     }
 
     /// A project, once there is one.

@@ -6,6 +6,7 @@
 //! committed.
 
 mod apply;
+mod batches;
 mod catalog;
 mod claim;
 mod damage;

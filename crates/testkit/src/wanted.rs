@@ -4,10 +4,11 @@
 //! what is due.
 
 use cardwire_model::{
-    Edge, Head, IdentityEdge, InboxItem, InboxKind, InboxStatus, LiveState, NewEvent, Step,
+    Batch, Branch, BranchStatus, Edge, Head, IdentityEdge, InboxItem, InboxKind, InboxStatus, LiveState,
+    NewEvent, Step,
 };
 use cardwire_model::{Status, Timestamp};
-use cardwire_store::{ClaimQuery, EventFilter, Horizon, RowFilter};
+use cardwire_store::{BatchFilter, ClaimQuery, EventFilter, Horizon, RowFilter};
 
 /// Whether a part of a filter that may be left out lets a value pass.
 fn passes<T: PartialEq>(part: Option<&T>, value: Option<&T>) -> bool {
@@ -68,6 +69,31 @@ pub fn identity_edge_is_wanted(filter: &RowFilter, edge: &IdentityEdge) -> bool 
     passes_either(filter.agent_id.as_ref(), [edge.source_agent.as_ref(), Some(&edge.target_agent)])
         && passes(filter.trace_id.as_ref(), edge.trace_id.as_ref())
         && in_time(filter, edge.created_at)
+}
+
+/// Whether a reader wants this batch.
+pub fn batch_is_wanted(filter: &BatchFilter, batch: &Batch) -> bool {
+    passes(filter.parent_agent.as_ref(), Some(&batch.parent_agent))
+        && passes(filter.parent_turn.as_ref(), batch.parent_turn.as_ref())
+        && passes(filter.trace_id.as_ref(), Some(&batch.trace_id))
+        && passes(filter.status.as_ref(), Some(&batch.status))
+        && filter.from.is_none_or(|from| batch.created_at >= from)
+        && filter.until.is_none_or(|until| batch.created_at < until)
+}
+
+/// Whether a branch is to be dispatched now.
+pub fn branch_is_due(branch: &Branch, due: Timestamp) -> bool {
+    branch.status == BranchStatus::Pending && branch.next_attempt_at.is_none_or(|at| at <= due)
+}
+
+/// Whether the turn of a branch was dispatched a while ago and nobody has taken it.
+pub fn branch_is_unleased(branch: &Branch, quiet: Timestamp) -> bool {
+    branch.status == BranchStatus::Dispatched && branch.epoch.is_none() && branch.updated_at < quiet
+}
+
+/// Whether this is the row of a turn that has not ended.
+pub fn is_open_turn(item: &InboxItem) -> bool {
+    item.kind == InboxKind::Turn && item.status.is_open()
 }
 
 /// Whether a worker may claim this row.

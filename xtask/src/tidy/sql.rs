@@ -30,6 +30,12 @@ pub(super) const ONLY_IN_ONE_BACKEND: &[(&str, &str)] = &[
         "sql/read/claim_projects_among.sql",
         "a claim looks across tenants first; SQLite has no row-level security",
     ),
+    ("sql/expect/lock_batches.sql", "rows are locked in one order; SQLite has one writer"),
+    ("sql/write/branches.sql", "a commit is one server-side function; SQLite's writer applies statements"),
+    ("sql/write/pmo.sql", "a commit is one server-side function; SQLite's writer applies statements"),
+    ("sql/read/pending_branches.sql", "on Postgres part of `standing`, one statement and one round trip"),
+    ("sql/read/unleased_branches.sql", "on Postgres part of `standing`, one statement and one round trip"),
+    ("sql/write/begin_close.sql", "on Postgres part of `close_batch`"),
     ("sql/write/number_events.sql", "the sequencer; SQLite's one writer numbers events while it commits"),
 ];
 

@@ -67,4 +67,7 @@ pub enum Op {
     ListSteps,
     ListEdges,
     ListIdentityEdges,
+    ListBatches,
+    GetBatch,
+    CancelBatch,
 }

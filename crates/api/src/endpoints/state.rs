@@ -6,6 +6,7 @@ use super::{
 };
 use crate::{
     Access,
+    batches::{BatchList, BatchOut},
     state::{EdgeList, HeadList, HeadOut, IdentityEdgeList, InboxList, RebuildOut, StepList},
 };
 use cardwire_model::Scope::{Operate, Read};
@@ -91,4 +92,36 @@ pub(super) const ENDPOINTS: &[Endpoint] = &[
         json::<IdentityEdgeList>(),
     )
     .query(&[AGENT_ID, CURSOR, LIMIT]),
+    get(
+        Op::ListBatches,
+        "/projects/{project_id}/batches",
+        Access::Project(Read),
+        "Batches, newest first, without their tasks.",
+        json::<BatchList>(),
+    )
+    .query(&[
+        text("agent_id", "Only forked by this agent."),
+        text("agent_turn_id", "Only forked in this turn."),
+        TRACE_ID,
+        text("status", "Only in this state: running, success, partial, failed or timeout."),
+        SINCE,
+        UNTIL,
+        CURSOR,
+        LIMIT,
+    ]),
+    get(
+        Op::GetBatch,
+        "/projects/{project_id}/batches/{batch_id}",
+        Access::Project(Read),
+        "A batch with its tasks.",
+        json::<BatchOut>(),
+    ),
+    post(
+        Op::CancelBatch,
+        "/projects/{project_id}/batches/{batch_id}:cancel",
+        Access::Project(Operate),
+        "Call a batch off: what has not ended is stopped. One that is closed stays as it is.",
+        None,
+        (200, json::<BatchOut>()),
+    ),
 ];

@@ -88,6 +88,7 @@ async fn set_up(kernel: &Kernel) -> (ProjectId, Dispatch) {
         parent_turn: None,
         parent_call: None,
         parent_step: None,
+        branch: None,
         source_agent: None,
         display_name: None,
         runtime_config: json("{}"),

@@ -1,6 +1,6 @@
 //! `cardwire up`: one server, from the first lock to the last commit.
 
-use super::{serving::Serving, watchdog::WatchdogArgs};
+use super::{pmo_service::PmoArgs, serving::Serving, watchdog::WatchdogArgs};
 use crate::{
     context::Context,
     data_dir::DataDir,
@@ -59,6 +59,8 @@ pub(crate) struct UpArgs {
     rate_limit: NonZeroU32,
     #[command(flatten)]
     watchdog: WatchdogArgs,
+    #[command(flatten)]
+    pmo: PmoArgs,
     /// What log lines on standard error look like. CARDWIRE_LOG or RUST_LOG say what is logged.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     log_format: LogFormat,
@@ -84,7 +86,8 @@ pub(crate) async fn run(args: UpArgs, context: &Context) -> Result<(), Failure> 
         Some(url) => Some(open_bus(url).await?),
         None => None,
     };
-    let mut config = KernelConfig { watchdog: args.watchdog.policy(), ..KernelConfig::new(store) };
+    let mut config =
+        KernelConfig { watchdog: args.watchdog.policy(), pmo: args.pmo.config(), ..KernelConfig::new(store) };
     if let Some(bus) = &bus {
         config.doorbell = Arc::clone(bus) as _;
     }

@@ -50,6 +50,10 @@ fn tour(backend: Backend) {
         "\"content\":{\"answer\":42}",
         "event: card.created",
         "Hello from a turn",
+        "\"task_index\":2",
+        "{\\\"answer\\\":\\\"south\\\"}",
+        "argument",
+        "parent",
         "success",
     ] {
         assert!(output.contains(expected), "no {expected} in\n{output}\n{errors}");

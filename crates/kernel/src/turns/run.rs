@@ -1,7 +1,7 @@
 //! The loop of every command on a turn: load its rows and what its kind of command needs besides, decide, commit; when
 //! somebody else got in between, do it again on fresh rows.
 
-use crate::{Caller, Done, Kernel, KernelError, Remember, doorbell::Ring};
+use crate::{Caller, Done, Kernel, KernelError, Remember, batches::FollowUp, doorbell::Ring};
 use cardwire_model::{
     BoxId, CardDraft, CardId, InboxId, Keys, Origin, ProjectId, Realm, Snapshot, Timestamp, limits,
 };
@@ -56,10 +56,26 @@ impl Kernel {
         &self,
         project: &ProjectId,
         caller: &Caller,
-        mut command: Command,
+        command: Command,
         remember: Option<&Remember<Outcome>>,
         now: Option<Timestamp>,
     ) -> Result<Done<Outcome>, KernelError> {
+        let (done, follow_up) = self.turn_command_alone(project, caller, command, remember, now).await?;
+        if !follow_up.is_empty() {
+            self.follow(project, follow_up, now).await;
+        }
+        Ok(done)
+    }
+
+    /// The same without what follows from it.
+    pub(crate) async fn turn_command_alone(
+        &self,
+        project: &ProjectId,
+        caller: &Caller,
+        mut command: Command,
+        remember: Option<&Remember<Outcome>>,
+        now: Option<Timestamp>,
+    ) -> Result<(Done<Outcome>, FollowUp), KernelError> {
         let realm = Realm::from(project.clone());
         let keys = Keys { answer: remember.map(|remember| remember.key.clone()), ..turn_keys(&command) };
         for attempt in 0..limits::DECIDE_ATTEMPTS {
@@ -69,7 +85,7 @@ impl Kernel {
                 None => Known::Repeatable,
             };
             if let Known::Answered(answer) = known {
-                return Ok(Done::Replayed(answer));
+                return Ok((Done::Replayed(answer), FollowUp::default()));
             }
             // After a lost race, wait for those who won it instead of racing again.
             let agent = snapshot.turn.as_ref().map(|rows| rows.item.agent_id.clone());
@@ -96,14 +112,14 @@ impl Kernel {
                 let answer = (remember.render)(&outcome);
                 commit.writes.push(idempotency::remember(&remember.key, answer, moment.now));
             }
-            match self.commit(commit).await {
-                Ok(()) => {
+            match self.apply(commit).await {
+                Ok(follow_up) => {
                     if outcome == Outcome::Rung
                         && let Some(item) = &snapshot.inbox
                     {
                         self.ring(&Ring::of(project, item, "watchdog"));
                     }
-                    return Ok(Done::Fresh(outcome));
+                    return Ok((Done::Fresh(outcome), follow_up));
                 }
                 Err(CommitError::Conflict(_)) => {}
                 Err(CommitError::Store(error)) => return Err(error.into()),
@@ -165,6 +181,15 @@ impl Kernel {
                 | Command::Ring(..) => {}
             }
         }
+        self.load_next_box(realm, snapshot).await
+    }
+
+    /// The output box of the turn that is leased when this one ends.
+    pub(crate) async fn load_next_box(
+        &self,
+        realm: &Realm,
+        snapshot: &mut Snapshot,
+    ) -> Result<(), KernelError> {
         let next = snapshot.turn.as_ref().and_then(|rows| next_output_box(&rows.next));
         if let Some(box_id) = next.filter(|id| !snapshot.boxes.contains_key(id)) {
             let keys = Keys { boxes: vec![box_id], ..Keys::default() };

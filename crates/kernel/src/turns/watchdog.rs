@@ -2,7 +2,7 @@
 //! (WD-13). Several processes may do it at once: whoever is second finds nothing left to do.
 
 use crate::{Caller, Done, Kernel, KernelError, spawn::Stop};
-use cardwire_model::{AgentId, InboxId, ProjectId, Timestamp, TurnId, limits};
+use cardwire_model::{AgentId, BatchId, InboxId, ProjectId, Sweep, Timestamp, TurnId, limits};
 use cardwire_protocol::{
     Actor, Rejection, audit,
     turn::{Command, Outcome},
@@ -23,7 +23,8 @@ pub struct TickReport {
 /// One thing a round did, or tried to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TickAction {
-    /// `ring`, `reap`, `expire_tools`, `requeue`, `archive`, `dispatch_next` or `rebuild`.
+    /// `ring`, `reap`, `expire_tools`, `requeue`, `archive`, `dispatch_next` or `rebuild`; with a batch `begin_close`,
+    /// `join`, `dispatch`, `watch`; `sweep`.
     pub action: &'static str,
     /// In which project.
     pub project: ProjectId,
@@ -33,6 +34,8 @@ pub struct TickAction {
     pub turn_id: Option<TurnId>,
     /// For which row.
     pub inbox_id: Option<InboxId>,
+    /// For which batch.
+    pub batch_id: Option<BatchId>,
     /// Why it could not be done.
     pub error: Option<String>,
 }
@@ -58,6 +61,8 @@ impl Kernel {
         let mut round = Round { now, actions: vec![], rung: HashSet::new() };
         self.tick_heads(&mut round).await?;
         self.tick_items(&mut round).await?;
+        self.tick_sweeps(&mut round).await?;
+        self.tick_batches(&mut round).await?;
         for action in &round.actions {
             metrics::counter!("cardwire_watchdog_total", "action" => action.action).increment(1);
         }
@@ -140,8 +145,63 @@ impl Kernel {
             agent_id,
             turn_id,
             inbox_id,
+            batch_id: None,
             error,
         });
+    }
+
+    /// Batches that are running: their time may be up, or what followed from the end of a branch was interrupted.
+    async fn tick_batches(&self, round: &mut Round) -> Result<(), StoreError> {
+        let mut after = None;
+        loop {
+            let page = self.store.running_batches(after.as_ref(), limits::WATCHDOG_PAGE).await?;
+            let Some(last) = page.last() else { return Ok(()) };
+            after = Some(last.clone());
+            for (project, batch) in page {
+                match self.look_after(&project, batch, Some(round.now)).await {
+                    Ok(looked) => {
+                        for action in looked.done {
+                            round.note_batch(action, &project, Some(batch), None);
+                        }
+                        self.follow(&project, looked.follow_up, Some(round.now)).await;
+                    }
+                    Err(error) => {
+                        tracing::warn!(%error, %project, %batch, "the watchdog could not look after a batch");
+                        round.note_batch("look", &project, Some(batch), Some(error.to_string()));
+                    }
+                }
+            }
+        }
+    }
+
+    /// What was to be stopped and is not yet.
+    async fn tick_sweeps(&self, round: &mut Round) -> Result<(), StoreError> {
+        let mut after = None;
+        loop {
+            let page = self.store.sweeps(after.as_ref(), limits::WATCHDOG_PAGE).await?;
+            let Some(last) = page.last() else { return Ok(()) };
+            after = Some(last.clone());
+            for (project, sweep) in page {
+                let (batch, turn) = match sweep {
+                    Sweep::Batch(batch) => (Some(batch), None),
+                    Sweep::Turn(turn) => (None, Some(turn)),
+                };
+                let error = match self.sweep(&project, sweep, Some(round.now)).await {
+                    Ok(follow_up) => {
+                        self.follow(&project, follow_up, Some(round.now)).await;
+                        None
+                    }
+                    Err(error) => {
+                        tracing::warn!(%error, %project, "the watchdog could not stop descendants");
+                        Some(error.to_string())
+                    }
+                };
+                round.note_batch("sweep", &project, batch, error);
+                if let Some(noted) = round.actions.last_mut() {
+                    noted.turn_id = turn;
+                }
+            }
+        }
     }
 
     fn horizon(&self, now: Timestamp) -> Horizon {
@@ -177,6 +237,20 @@ struct Round {
     actions: Vec<TickAction>,
     /// Rows that were rung for: once per round is enough.
     rung: HashSet<InboxId>,
+}
+
+impl Round {
+    fn note_batch(
+        &mut self,
+        action: &'static str,
+        project: &ProjectId,
+        batch_id: Option<BatchId>,
+        error: Option<String>,
+    ) {
+        let project = project.clone();
+        let (agent_id, turn_id, inbox_id) = (None, None, None);
+        self.actions.push(TickAction { action, project, agent_id, turn_id, inbox_id, batch_id, error });
+    }
 }
 
 fn describe(due: &Due) -> (&'static str, Option<TurnId>, Option<InboxId>) {

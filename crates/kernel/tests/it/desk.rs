@@ -103,6 +103,7 @@ impl Desk {
             parent_turn: None,
             parent_call: None,
             parent_step: None,
+            branch: None,
             source_agent: None,
             display_name: None,
             runtime_config: json("{}"),

@@ -11,7 +11,7 @@ use cardwire_model::{
     ProfileName, ProjectId, Segment, Write, limits,
 };
 use serde_json::{Map, Value, json};
-use std::collections::HashSet;
+use std::{collections::HashSet, sync::Arc};
 
 /// What to pack.
 #[derive(Debug, Clone)]
@@ -174,8 +174,16 @@ pub fn no_box(id: impl ToString) -> Rejection {
     Rejection::not_found("inherit_context: box", id)
 }
 
-/// Boxes that are out of the caller's reach.
+/// Boxes that the caller may not hand on. A project that only records says no to none.
 pub fn denied(reach: &Reach, boxes: &[BoxId]) -> Vec<BoxId> {
+    match reach {
+        Reach::Project | Reach::HandedOver { mode: InheritMode::Audit, .. } => vec![],
+        Reach::HandedOver { mode: InheritMode::Enforce, .. } => outside(reach, boxes),
+    }
+}
+
+/// Boxes that are out of the caller's reach.
+fn outside(reach: &Reach, boxes: &[BoxId]) -> Vec<BoxId> {
     match reach {
         Reach::Project => vec![],
         Reach::HandedOver { boxes: allowed, .. } => {
@@ -189,7 +197,7 @@ pub fn decide(
     project: &ProjectId,
     command: &PackContext,
     target: &Target,
-    inherited: &[Inherited],
+    inherited: &[Arc<Inherited>],
     moment: &Moment,
 ) -> Result<Decision<Packed>, Rejection> {
     let mut commit = Commit::new(project.clone());
@@ -201,7 +209,7 @@ pub fn decide(
 pub fn assemble(
     command: &PackContext,
     target: &Target,
-    inherited: &[Inherited],
+    inherited: &[Arc<Inherited>],
     moment: &Moment,
 ) -> Result<Assembly, Rejection> {
     let PackContext { handover, arguments, .. } = command;
@@ -214,7 +222,7 @@ pub fn assemble(
     let parent = parent_card(command, moment)?;
 
     let of_arguments = packed.iter().map(|(rule, card)| Piece::Card(card.id, EntrySource::Argument(*rule)));
-    let of_boxes = inherited.iter().filter(|from| !from.cards.is_empty()).map(Piece::Box);
+    let of_boxes = inherited.iter().filter(|from| !from.cards.is_empty()).map(|from| Piece::Box(from));
     let mut pieces: Vec<Piece<'_>> = match handover.order {
         Order::ArgumentsFirst => of_arguments.chain(of_boxes).collect(),
         Order::InheritFirst => of_boxes.chain(of_arguments).collect(),
@@ -318,7 +326,11 @@ fn check_arguments(command: &PackContext) -> Result<(), Invalid> {
 }
 
 /// PK-22
-fn check_types(required: &Required, packed: &[(u16, Card)], inherited: &[Inherited]) -> Result<(), Invalid> {
+fn check_types(
+    required: &Required,
+    packed: &[(u16, Card)],
+    inherited: &[Arc<Inherited>],
+) -> Result<(), Invalid> {
     let is_there = |wanted: &String| {
         packed.iter().any(|(_, card)| card.kind.as_str() == wanted)
             || inherited.iter().any(|from| from.card_types.contains(wanted))
@@ -330,9 +342,9 @@ fn check_types(required: &Required, packed: &[(u16, Card)], inherited: &[Inherit
 }
 
 /// answers what is outside but let through.
-fn check_reach(command: &PackContext, inherited: &[Inherited]) -> Result<Vec<BoxId>, Rejection> {
+fn check_reach(command: &PackContext, inherited: &[Arc<Inherited>]) -> Result<Vec<BoxId>, Rejection> {
     let boxes: Vec<BoxId> = inherited.iter().map(|from| from.head.box_id).collect();
-    let outside = denied(&command.reach, &boxes);
+    let outside = outside(&command.reach, &boxes);
     match (&command.reach, outside.first()) {
         (Reach::HandedOver { mode: InheritMode::Enforce, .. }, Some(id)) => {
             Err(Rejection::UnauthorizedBox { id: id.to_string() })
@@ -427,7 +439,7 @@ fn parent_card(command: &PackContext, moment: &Moment) -> Result<Option<Card>, I
 }
 
 /// PK-19: what the audit log keeps.
-fn record(command: &PackContext, target: &Target, inherited: &[Inherited], outside: &[BoxId]) -> Value {
+fn record(command: &PackContext, target: &Target, inherited: &[Arc<Inherited>], outside: &[BoxId]) -> Value {
     let sources: Vec<_> = inherited
         .iter()
         .map(|from| {

@@ -2,8 +2,8 @@
 
 use crate::{Decision, Moment, Rejection, decision::own_json};
 use cardwire_model::{
-    AgentId, CanonicalJson, Card, CardDraft, CardId, Channel, Commit, Head, InheritMode, Invalid, Nudge,
-    Origin, TurnId, Write,
+    AgentId, BatchId, CanonicalJson, Card, CardDraft, CardId, Channel, Commit, Head, InheritMode, Invalid,
+    Nudge, Origin, PmoSettings, TurnId, Write,
 };
 use serde_json::{Map, Value, json};
 
@@ -29,6 +29,10 @@ pub struct Call {
     pub max_depth: u32,
     /// What happens to boxes that were not handed to the caller.
     pub acl: InheritMode,
+    /// Bounds of the project.
+    pub pmo: PmoSettings,
+    /// The project lets only profiles with a `delegation_policy` delegate (PM-14).
+    pub require_policy: bool,
 }
 
 /// How a call ended.
@@ -36,10 +40,12 @@ pub struct Call {
 pub struct Answered {
     /// The call.
     pub tool_call_id: String,
-    /// The card that says how it ended.
-    pub result_card: CardId,
+    /// The card that says how it ended; none while it has not.
+    pub result_card: Option<CardId>,
     /// It did what it was called for.
     pub is_success: bool,
+    /// What it started, if it is answered when that has ended.
+    pub batch: Option<BatchId>,
     /// What the caller is told.
     pub result: Value,
     /// Why the request itself was refused. What was refused by the target is told in the result alone.
@@ -52,7 +58,7 @@ pub fn fresh_call_id(moment: &Moment) -> String {
 }
 
 /// The call as a card of the caller.
-fn call_card(call: &Call, tool_call_id: &str, moment: &Moment) -> Result<Card, Invalid> {
+pub(crate) fn call_card(call: &Call, tool_call_id: &str, moment: &Moment) -> Result<Card, Invalid> {
     let content = json!({ "tool_name": call.tool, "arguments": call.args });
     let metadata = json!({ "type": "tool.call", "role": "assistant", "author_id": call.caller.as_str() });
     let draft = CardDraft {
@@ -149,6 +155,13 @@ pub fn answer(
     done.writes = writes.collect();
     Ok(Decision {
         commit: done,
-        outcome: Answered { tool_call_id, result_card, is_success, result, refused },
+        outcome: Answered {
+            tool_call_id,
+            result_card: Some(result_card),
+            is_success,
+            batch: None,
+            result,
+            refused,
+        },
     })
 }

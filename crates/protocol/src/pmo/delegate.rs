@@ -1,7 +1,7 @@
 //! Hand work to an agent: a new one, one that is there, or a copy of one (PM-05..PM-13). Identity, context and turn are
 //! one commit: whatever is not accepted leaves no agent and no box.
 
-use super::{args::Args, calls::Call, policy};
+use super::{args::Args, budget::Budget, calls::Call, policy};
 use crate::{
     Decision, Moment, Rejection,
     handover::{
@@ -14,11 +14,14 @@ use crate::{
     turn::dispatch::{self, Dispatch, Dispatched, Receipt},
 };
 use cardwire_model::{
-    Agent, AgentId, BoxHead, BoxId, CanonicalJson, Card, Commit, Head, Invalid, Origin, Profile, ProjectId,
-    Revision, Snapshot,
+    Agent, AgentId, BoxHead, BoxId, BranchKey, CanonicalJson, Card, Commit, Grant, Head, Invalid, Origin,
+    Profile, ProjectId, Revision, Snapshot, TurnId, Write,
 };
 use serde_json::{Map, Value, json};
-use std::collections::{BTreeMap, HashSet};
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::Arc,
+};
 
 /// Who gets the work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +32,18 @@ pub enum Strategy {
     Reuse,
     /// A new agent like another, which is given what that one has written.
     Clone,
+}
+
+impl Strategy {
+    /// The one with this name, in any case.
+    pub fn parse(name: &str) -> Option<Self> {
+        match name.to_ascii_lowercase().as_str() {
+            "new" => Some(Self::New),
+            "reuse" => Some(Self::Reuse),
+            "clone" => Some(Self::Clone),
+            _ => None,
+        }
+    }
 }
 
 /// Work to hand over.
@@ -59,12 +74,8 @@ impl Delegate {
         match tool {
             "delegate_async" => {
                 args.only(&["target_strategy", "target_ref", "instruction", "context_box_id"])?;
-                let strategy = match args.required("target_strategy")?.to_ascii_lowercase().as_str() {
-                    "new" => Strategy::New,
-                    "reuse" => Strategy::Reuse,
-                    "clone" => Strategy::Clone,
-                    _ => return Err(args.refuse("target_strategy", "must be one of new|reuse|clone")),
-                };
+                let wrong = || args.refuse("target_strategy", "must be one of new|reuse|clone");
+                let strategy = Strategy::parse(&args.required("target_strategy")?).ok_or_else(wrong)?;
                 Ok(Some(Self {
                     strategy,
                     target_ref: args.required("target_ref")?,
@@ -137,7 +148,7 @@ pub struct Boxes {
 }
 
 /// Where an agent writes now, or has written last (PM-08).
-fn current_output(head: Option<&Head>) -> Option<BoxId> {
+pub(crate) fn current_output(head: Option<&Head>) -> Option<BoxId> {
     let head = head?;
     head.live.as_ref().map(|live| live.output_box).or(head.last_output_box)
 }
@@ -205,9 +216,42 @@ pub struct Given {
     /// Who takes part.
     pub parties: Parties,
     /// The boxes of [`boxes`], in that order.
-    pub inherited: Vec<Inherited>,
+    pub inherited: Vec<Arc<Inherited>>,
+    /// Those of them that were granted to the caller.
+    pub granted: HashSet<BoxId>,
+    /// What the caller may still start.
+    pub budget: Budget,
     /// What is known of the boxes of the turn.
     pub known: Boxes,
+}
+
+/// Who does the work and what it is given, before anybody is asked to do it.
+#[derive(Debug, Clone)]
+pub(crate) struct Prepared {
+    pub(crate) agent: Agent,
+    pub(crate) head: Option<Head>,
+    pub(crate) context: BoxHead,
+    packed: Packed,
+    new_cards: Vec<Card>,
+}
+
+/// Makes the agent, if need be, and packs its context into `commit`.
+pub(crate) fn prepare(
+    commit: &mut Commit,
+    call: &Call,
+    command: &Delegate,
+    given: &Given,
+    moment: &Moment,
+) -> Result<Prepared, Rejection> {
+    let Given { parties, inherited, .. } = given;
+    check_policy(call, parties)?;
+    let (agent, head) = identity(commit, call, parties, moment);
+    let target = PackTarget { profile_name: agent.profile_name.clone(), profile_box: agent.profile_box };
+    let command = packing(call, command, given, &target);
+    let assembly = pack::assemble(&command, &target, inherited, moment)?.sealed();
+    let (context, new_cards) = (assembly.head().clone(), assembly.cards.clone());
+    let packed = assembly.add_to(commit);
+    Ok(Prepared { agent, head, context, packed, new_cards })
 }
 
 /// Hands the work over.
@@ -219,30 +263,43 @@ pub fn decide(
     given: &Given,
     moment: &Moment,
 ) -> Result<Decision<Delegated>, Rejection> {
-    let Given { parties, inherited, known } = given;
-    check_policy(parties)?;
     let mut commit = Commit::new(project.clone());
-    let (agent, head) = identity(&mut commit, call, parties, moment);
-    let target = PackTarget { profile_name: agent.profile_name.clone(), profile_box: agent.profile_box };
-    let assembly =
-        pack::assemble(&packing(call, command, parties, &target, inherited), &target, inherited, moment)?;
-    let assembly = assembly.sealed();
-    let (context, new_cards) = (assembly.head().clone(), assembly.cards.clone());
-    let packed = assembly.add_to(&mut commit);
+    commit.writes.extend(given.budget.spend(1)?);
+    let prepared = prepare(&mut commit, call, command, given, moment)?;
+    let receipt = dispatch_to(&mut commit, call, tool_call_id, given, &prepared, None, moment)?;
+    // The result names the box, and what a result names may be handed on.
+    let grant = Grant { agent_id: call.caller.clone(), box_id: receipt.output_box, at: moment.now };
+    commit.writes.push(Write::AddGrant(Box::new(grant)));
+    let Prepared { packed, new_cards, .. } = prepared;
+    Ok(Decision { commit, outcome: Delegated { receipt, packed, new_cards } })
+}
 
+/// Puts the turn of a prepared agent into its inbox (DP-01). `commit` is left as it was if that is refused.
+pub(crate) fn dispatch_to(
+    commit: &mut Commit,
+    call: &Call,
+    tool_call_id: &str,
+    given: &Given,
+    prepared: &Prepared,
+    branch: Option<(BranchKey, TurnId)>,
+    moment: &Moment,
+) -> Result<Receipt, Rejection> {
+    let Given { parties, known, .. } = given;
+    let Prepared { agent, head, context, .. } = prepared;
     let parent = parties.caller_head.as_ref().and_then(|head| head.live.as_ref());
     let turn = Dispatch {
         agent_id: Some(agent.id.clone()),
         profile_box: Some(agent.profile_box),
         context_box: Some(context.box_id),
         output_box: parties.output_box(),
-        turn_id: None,
+        turn_id: branch.map(|(_, turn)| turn),
         correlation_id: None,
         channel: call.channel.clone(),
         trace_id: call.trace_id.clone(),
         parent_turn: parent.map(|live| live.turn_id),
         parent_call: Some(tool_call_id.to_owned()),
         parent_step: None,
+        branch: branch.map(|(key, _)| key),
         source_agent: Some(call.caller.clone()),
         display_name: None,
         runtime_config: CanonicalJson::empty_object(),
@@ -251,23 +308,21 @@ pub fn decide(
         max_depth: call.max_depth,
     };
     let mut snapshot = Snapshot {
-        agent: Some(agent),
-        head,
+        agent: Some(agent.clone()),
+        head: head.clone(),
         depth: parent.map(|live| live.depth),
         writers: known.writers.iter().cloned().collect(),
         ..Snapshot::default()
     };
     snapshot.boxes.extend(known.heads.iter().map(|(id, head)| (*id, head.clone())));
-    snapshot.boxes.insert(context.box_id, context);
+    snapshot.boxes.insert(context.box_id, context.clone());
+    let project = commit.realm.project().ok_or_else(|| Rejection::not_found("project", &commit.realm))?;
     let dispatched = dispatch::decide(&snapshot, project, &turn, moment)?;
     let Dispatched::Accepted(receipt) = dispatched.outcome else {
         return Err(Rejection::Conflict("the turn was there already".to_owned()));
     };
-    commit.expect.extend(dispatched.commit.expect);
-    commit.writes.extend(dispatched.commit.writes);
-    commit.events.extend(dispatched.commit.events);
-    commit.audit.extend(dispatched.commit.audit);
-    Ok(Decision { commit, outcome: Delegated { receipt: *receipt, packed, new_cards } })
+    commit.append(dispatched.commit);
+    Ok(*receipt)
 }
 
 /// What the caller is told of work that was accepted (PM-11).
@@ -282,14 +337,13 @@ pub fn result(receipt: &Receipt) -> Value {
     })
 }
 
-fn check_policy(parties: &Parties) -> Result<(), Rejection> {
+fn check_policy(call: &Call, parties: &Parties) -> Result<(), Rejection> {
     let policy = parties.policy.as_ref();
-    match &parties.target {
-        Target::New(profile) => policy::check(policy, profile.name.as_str(), &profile.tags),
-        Target::Reuse(agent, _) | Target::Clone(agent, _) => {
-            policy::check(policy, agent.profile_name.as_str(), &agent.tags)
-        }
-    }
+    let (profile, tags) = match &parties.target {
+        Target::New(profile) => (&profile.name, &profile.tags),
+        Target::Reuse(agent, _) | Target::Clone(agent, _) => (&agent.profile_name, &agent.tags),
+    };
+    policy::check(policy, call.require_policy, profile.as_str(), tags)
 }
 
 /// The agent that gets the work, made if need be, and its head.
@@ -330,14 +384,8 @@ fn identity(commit: &mut Commit, call: &Call, parties: &Parties, moment: &Moment
 }
 
 /// The one recipe of the built-in flows (PK-16).
-fn packing(
-    call: &Call,
-    command: &Delegate,
-    parties: &Parties,
-    target: &PackTarget,
-    inherited: &[Inherited],
-) -> PackContext {
-    let ids: Vec<_> = inherited.iter().map(|from| from.head.box_id).collect();
+fn packing(call: &Call, command: &Delegate, given: &Given, target: &PackTarget) -> PackContext {
+    let ids: Vec<_> = given.inherited.iter().map(|from| from.head.box_id).collect();
     let (arguments, handover) = match &command.recipe {
         Some(recipe) => (call.args.clone(), recipe.handover.clone()),
         None => {
@@ -353,17 +401,18 @@ fn packing(
         arguments,
         handover,
         required: command.required(),
-        reach: reach(call, parties),
+        reach: reach(call, &given.parties, &given.granted),
         origin: if call.by_turn.is_some() { Origin::Agent } else { Origin::Operator },
     }
 }
 
 /// an operator may hand over any box, a turn what was handed to its agent.
-pub fn reach(call: &Call, parties: &Parties) -> Reach {
+pub fn reach(call: &Call, parties: &Parties, granted: &HashSet<BoxId>) -> Reach {
     if call.by_turn.is_none() {
         return Reach::Project;
     }
     let mut boxes = parties.handed_over();
+    boxes.extend(granted);
     // To copy an agent is to give what it has written to the copy.
     if let Target::Clone(_, head) = &parties.target {
         boxes.extend(current_output(head.as_ref()));

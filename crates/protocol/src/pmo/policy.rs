@@ -3,9 +3,18 @@
 use crate::Rejection;
 use serde_json::Value;
 
-/// Checks the policy of the caller's profile against the target. No policy allows everything.
-pub fn check(policy: Option<&Value>, profile_name: &str, tags: &[String]) -> Result<(), Rejection> {
-    let Some(policy) = policy.filter(|policy| !policy.is_null()) else { return Ok(()) };
+/// Checks the policy of the caller's profile against the target. No policy allows everything, unless the project
+/// requires one.
+pub fn check(
+    policy: Option<&Value>,
+    required: bool,
+    profile_name: &str,
+    tags: &[String],
+) -> Result<(), Rejection> {
+    let Some(policy) = policy.filter(|policy| !policy.is_null()) else {
+        let message = "the caller's profile has no delegation_policy, and this project requires one";
+        return if required { Err(Rejection::Forbidden(message.to_owned())) } else { Ok(()) };
+    };
     let refuse = |why: &str| Err(Rejection::Forbidden(format!("the caller's delegation_policy {why}")));
     match policy.get("target_profiles") {
         None | Some(Value::Null) => {}
@@ -36,8 +45,10 @@ mod tests {
     #[test]
     fn pm_14_null_allows_all_and_an_empty_list_none() {
         let tags = ["fast".to_owned(), "cheap".to_owned()];
-        let check = |policy: Value| check(Some(&policy), "Foo", &tags).is_ok();
-        assert!(super::check(None, "Foo", &[]).is_ok());
+        let check = |policy: Value| check(Some(&policy), false, "Foo", &tags).is_ok();
+        assert!(super::check(None, false, "Foo", &[]).is_ok());
+        // A project may insist on a policy.
+        assert!(super::check(None, true, "Foo", &[]).is_err());
         for allowed in [
             json!(null),
             json!({}),

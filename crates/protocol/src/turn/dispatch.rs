@@ -4,10 +4,10 @@
 use super::lease;
 use crate::{Decision, Moment, RefusalCode, Rejection};
 use cardwire_model::{
-    AgentId, BoxHead, BoxId, CanonicalJson, Channel, Commit, Edge, EdgeId, EdgePhase, EventKind, Expect,
-    Generation, Hash256, Head, InboxId, InboxItem, InboxKind, InboxStatus, Invalid, NewBox, Nudge, Primitive,
-    ProjectId, Snapshot, StepId, TurnEpoch, TurnId, TurnPayload, WorkerTarget, Write, hash::FieldHasher,
-    limits,
+    AgentId, BoxHead, BoxId, BranchKey, CanonicalJson, Channel, Commit, Edge, EdgeId, EdgePhase, EventKind,
+    Expect, Generation, Hash256, Head, InboxId, InboxItem, InboxKind, InboxStatus, Invalid, NewBox, Nudge,
+    Primitive, ProjectId, Snapshot, StepId, TurnEpoch, TurnId, TurnPayload, WorkerTarget, Write,
+    hash::FieldHasher, limits,
 };
 use serde_json::json;
 
@@ -36,6 +36,8 @@ pub struct Dispatch {
     pub parent_call: Option<String>,
     /// In which step of it.
     pub parent_step: Option<StepId>,
+    /// The branch of a batch that the turn is.
+    pub branch: Option<BranchKey>,
     /// By which agent.
     pub source_agent: Option<AgentId>,
     /// For people.
@@ -376,6 +378,7 @@ fn inbox_item(
         parent_turn: command.parent_turn,
         parent_call: command.parent_call.clone(),
         parent_step: command.parent_step.clone(),
+        branch: command.branch,
         output_box: Some(payload.output_box),
         payload: payload.to_stored(),
         worker_id: None,

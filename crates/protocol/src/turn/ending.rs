@@ -7,8 +7,8 @@
 use super::{Outcome, append::NewCard, lease, work::Work};
 use crate::{Decision, Rejection};
 use cardwire_model::{
-    Card, CardId, Ended, EventKind, Head, InboxItem, InboxStatus, Invalid, Origin, Snapshot, TaskStatus,
-    ToolCall, Write, card::ToolStatus, limits,
+    BranchEnd, Card, CardId, Ended, EventKind, Head, InboxItem, InboxStatus, Invalid, Origin, Snapshot,
+    TaskStatus, ToolCall, Write, card::ToolStatus, limits,
 };
 use serde_json::{Value, json};
 
@@ -108,6 +108,7 @@ pub(super) fn end(
         at: work.moment.now,
     };
     close_rows(&mut work, &ended);
+    work.commit.writes.extend(branch_end(&work.held.rows.item, &ended));
     tell(&mut work, &ended);
     go_on(work, snapshot, taken_away, Outcome::Ended { status, deliverable })
 }
@@ -134,12 +135,26 @@ fn close_rows(work: &mut Work<'_>, ended: &Ended) {
     }
 }
 
+/// What a batch learns of the end of a turn that is one of its branches (BM-11), in the commit that ends the turn.
+pub(super) fn branch_end(item: &InboxItem, ended: &Ended) -> Option<Write> {
+    let end = BranchEnd {
+        key: item.branch?,
+        status: ended.status,
+        deliverable: Some(ended.deliverable),
+        error_detail: ended.error.clone(),
+        error_code: ended.error_code.clone(),
+        at: ended.at,
+    };
+    Some(Write::EndBranch(Box::new(end)))
+}
+
 /// The one task event (NF-04).
 fn tell(work: &mut Work<'_>, ended: &Ended) {
     let live = work.held.live;
     let item = &work.held.rows.item;
     let data = task_data(item, ended, Some(work.held.head.epoch.get()), &live.output_box.to_string());
-    let event = work.event(EventKind::AgentTask, &data);
+    let mut event = work.event(EventKind::AgentTask, &data);
+    event.batch_id = item.branch.map(|branch| branch.batch_id);
     work.commit.events.push(event);
 }
 

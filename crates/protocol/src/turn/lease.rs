@@ -225,9 +225,11 @@ pub(super) fn end_unleased(
         channel: item.channel.as_ref().map_or_else(|| PUBLIC_CHANNEL.to_owned(), ToString::to_string),
         agent_id: Some(item.agent_id.clone()),
         turn_id: Some(item.turn_id),
+        batch_id: item.branch.map(|branch| branch.batch_id),
         trace_id: item.trace_id.clone(),
         ..moment.event(EventKind::AgentTask, &item.agent_id, &data)
     };
+    let told = ending::branch_end(item, &ended);
     let closed = InboxItem {
         status: end.row,
         processed_at: Some(moment.now),
@@ -235,10 +237,11 @@ pub(super) fn end_unleased(
         ended: Some(ended),
         ..item.clone()
     };
-    let writes = vec![
+    let mut writes = vec![
         Write::PutCard(Box::new(card)),
         Write::UpdateInbox { from: item.status, item: Box::new(closed) },
     ];
+    writes.extend(told);
     Ok((writes, event, deliverable))
 }
 

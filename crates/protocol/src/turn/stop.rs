@@ -11,8 +11,8 @@ use super::{
 };
 use crate::{Decision, Moment, Rejection};
 use cardwire_model::{
-    AuditAction, Commit, InboxKind, InboxStatus, LiveState, Nudge, Origin, ProjectId, Snapshot, TaskStatus,
-    TurnEpoch, TurnId, Write,
+    AuditAction, Commit, InboxKind, InboxStatus, LiveState, Nudge, Origin, ProjectId, Snapshot, Sweep,
+    TaskStatus, TurnEpoch, TurnId, Write,
 };
 use serde_json::json;
 
@@ -46,6 +46,8 @@ pub fn decide(
     } else {
         stop_live(snapshot, project, command, moment)?
     };
+    // What the turn has started is stopped too, however long that takes and whatever crashes meanwhile.
+    decision.commit.writes.push(Write::AddSweep(Sweep::Turn(command.turn_id)));
     let detail = json!({ "agent_id": rows.item.agent_id.to_string() });
     decision.commit.audit.push(moment.audit(AuditAction::TurnStop, command.turn_id, &detail));
     Ok(decision)

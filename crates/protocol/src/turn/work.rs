@@ -215,6 +215,7 @@ impl<'a> Work<'a> {
             parent_turn: None,
             parent_call: None,
             parent_step: None,
+            branch: None,
             output_box: None,
             payload: "{}".to_owned(),
             worker_id: None,

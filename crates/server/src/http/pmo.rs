@@ -17,6 +17,7 @@ use cardwire_kernel::{
 };
 use cardwire_model::Invalid;
 use serde_json::json;
+use std::time::Duration;
 
 pub(crate) async fn pack(request: Request) -> Answer {
     let (project, kernel) = (request.project()?, &request.state.kernel);
@@ -40,12 +41,14 @@ pub(crate) async fn call(request: Request) -> Answer {
         Some(By::Turn(turn, _)) => Some(*turn),
         Some(By::Token(_)) | None => None,
     };
-    let call = request.body::<CallIn>()?.into_call(tool, by_turn, &request.trace_id, &settings)?;
+    let body = request.body::<CallIn>()?;
+    let wait = Duration::from_millis(body.wait_ms.unwrap_or(0));
+    let call = body.into_call(tool, by_turn, &request.trace_id, &settings)?;
     if request.flag("dry_run")?.unwrap_or(false) {
         let would = kernel.pmo_preflight(project, &request.caller()?, &call).await?;
         let would =
             would.ok_or_else(|| Invalid::field("dry_run", format!("{tool} gives nothing to anybody")))?;
-        return respond::ok(&CallOut::from(&would));
+        return respond::ok(&CallOut::preflight(tool, &would));
     }
     let remember = request.remember(|answered: &Answered| match &answered.refused {
         None => remembered(StatusCode::OK, &CallOut::from(answered)),
@@ -56,12 +59,14 @@ pub(crate) async fn call(request: Request) -> Answer {
         Done::Replayed(answer) => return respond::replayed(answer),
         Done::Fresh(answered) => answered,
     };
+    let answered =
+        if wait.is_zero() { answered } else { kernel.await_batch(project, answered, wait).await? };
     match &answered.refused {
         None => respond::ok(&CallOut::from(&answered)),
         Some(rejection) => {
             let ids = json!({
                 "tool_call_id": answered.tool_call_id,
-                "tool_result_card_id": answered.result_card.to_string(),
+                "tool_result_card_id": answered.result_card.map(|card| card.to_string()),
             });
             Err(ApiError::from(rejection.clone()).with_detail(&ids))
         }

@@ -134,6 +134,7 @@ fn make(request: &Request, cards: Vec<NewTurnCard>) -> Result<Vec<NewCard>, ApiE
             KernelError::Rejected(_)
             | KernelError::Unauthenticated
             | KernelError::Contended
+            | KernelError::QueueFull(_)
             | KernelError::Store(_) => error.into(),
         })?;
         made.extend(one);

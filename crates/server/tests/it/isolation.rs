@@ -23,6 +23,7 @@ fn path(endpoint: &Endpoint, project: &str, id: &str) -> String {
         .replace("{box_id}", id)
         .replace("{card_id}", id)
         .replace("{agent_turn_id}", &format!("turn_{id}"))
+        .replace("{batch_id}", &format!("batch_{id}"))
         .replace("{agent_id}", "somebody")
         .replace("{tool}", "delegate_async")
         .replace("{recipe_name}", "some")
@@ -98,7 +99,10 @@ fn body(op: Op, id: &str) -> String {
         | Op::ListInbox
         | Op::ListSteps
         | Op::ListEdges
-        | Op::ListIdentityEdges => return String::new(),
+        | Op::ListIdentityEdges
+        | Op::ListBatches
+        | Op::GetBatch
+        | Op::CancelBatch => return String::new(),
     };
     body.to_string()
 }

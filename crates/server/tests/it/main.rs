@@ -7,6 +7,7 @@ mod boxes;
 mod cards;
 mod delegate;
 mod events;
+mod fork;
 mod idempotency;
 mod instances;
 mod isolation;

@@ -2,14 +2,15 @@
 --
 -- What is on the hot path comes as rows, everything else as JSON by kind: parsing JSON costs half as much again as
 -- the whole hot path. `done := f(…)` instead of PERFORM, because plpgsql evaluates it without a query of its own.
--- Locks are taken in one order: the project, the chain, boxes, heads, and then the rest, kind by kind.
+-- Locks are taken in one order: the project, the chain, boxes, heads, batches, and then the rest, kind by kind.
 -- Raises CW001 with the name of the conflict; whatever it raises, nothing was written.
 CREATE OR REPLACE FUNCTION cw_commit(
-    in_project text, in_boxes uuid[], in_outputs cw_output[], in_new_boxes card_boxes[], in_cards cards[],
-    in_appends cw_append[], in_agents text[], in_moves cw_head[], in_heads cw_head[],
-    in_inbox state_agent_inbox[], in_inbox_updates cw_inbox_update[], in_more_inbox_updates cw_inbox_update[],
-    in_edges state_execution_edges[], in_steps state_agent_steps[], in_step_updates state_agent_steps[],
-    in_events events[], in_rest jsonb) RETURNS void
+    in_project text, in_boxes uuid[], in_outputs cw_output[], in_new_boxes card_boxes[], in_entries box_entries[],
+    in_cards cards[], in_appends cw_append[], in_agents text[], in_moves cw_head[], in_new_heads cw_head[],
+    in_heads cw_head[], in_pmo cw_pmo_writes, in_inbox state_agent_inbox[], in_inbox_updates cw_inbox_update[],
+    in_more_inbox_updates cw_inbox_update[], in_edges state_execution_edges[], in_steps state_agent_steps[],
+    in_step_updates state_agent_steps[], in_new_agents resource_project_agents[],
+    in_identity_edges state_identity_edges[], in_events events[], in_rest jsonb) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
     tenant text;
@@ -42,8 +43,15 @@ BEGIN
     IF in_moves IS NOT NULL THEN
         done := cw_move_head(in_moves);
     END IF;
+    IF in_new_heads IS NOT NULL THEN
+        done := cw_create_head(in_new_heads);
+    END IF;
     IF in_heads IS NOT NULL THEN
         done := cw_heads(in_project, in_heads);
+    END IF;
+    -- What is neither null nor all nulls; `IS NOT NULL` would ask for a value in every field.
+    IF NOT in_pmo IS NULL THEN
+        done := cw_pmo(in_project, in_pmo);
     END IF;
     IF in_inbox IS NOT NULL THEN
         done := cw_enqueue(in_inbox);
@@ -66,7 +74,13 @@ BEGIN
         done := cw_update_step(in_project, in_step_updates);
     END IF;
     IF in_new_boxes IS NOT NULL THEN
-        done := cw_create_empty_box(in_new_boxes);
+        done := cw_create_boxes(in_new_boxes, in_entries);
+    END IF;
+    IF in_new_agents IS NOT NULL THEN
+        done := cw_create_agent(in_new_agents);
+    END IF;
+    IF in_identity_edges IS NOT NULL THEN
+        done := cw_add_identity_edge(in_identity_edges);
     END IF;
     IF in_rest IS NOT NULL THEN
         done := cw_rest(in_project, in_rest);

@@ -1,4 +1,4 @@
--- New boxes with their entries.
+-- New boxes with their entries, in a later stage of a commit.
 CREATE OR REPLACE FUNCTION cw_create_box(in_project text, in_rows jsonb) RETURNS boolean
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -12,11 +12,14 @@ BEGIN
 END
 $$;
 
--- New boxes without entries, sorted by id by the caller. The rows are rows of the table itself.
-CREATE OR REPLACE FUNCTION cw_create_empty_box(in_boxes card_boxes[]) RETURNS boolean
+-- New boxes, sorted by id by the caller, and their entries. The rows are rows of the tables themselves.
+CREATE OR REPLACE FUNCTION cw_create_boxes(in_boxes card_boxes[], in_entries box_entries[]) RETURNS boolean
 LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO card_boxes SELECT * FROM unnest(in_boxes);
+    IF in_entries IS NOT NULL THEN
+        INSERT INTO box_entries SELECT * FROM unnest(in_entries);
+    END IF;
     RETURN true;
 END
 $$;

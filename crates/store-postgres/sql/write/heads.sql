@@ -1,4 +1,5 @@
--- Writes to heads other than a single move, one by one in the order of the commit, sorted by agent by the caller.
+-- Writes to heads other than a single move or a single creation, one by one in the order of the commit, sorted by agent
+-- by the caller.
 CREATE OR REPLACE FUNCTION cw_heads(in_project text, in_heads cw_head[]) RETURNS boolean
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -11,7 +12,7 @@ BEGIN
         ELSIF item.op = 'nudge' THEN
             done := cw_nudge_head(in_project, item);
         ELSE
-            done := cw_create_head(in_project, item);
+            done := cw_create_head(ARRAY[item]);
         END IF;
     END LOOP;
     RETURN true;

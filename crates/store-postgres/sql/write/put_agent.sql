@@ -1,5 +1,13 @@
--- Agents of the roster, one after the other: new ones (`was` is null), and new values for those at the revision they
--- are expected at.
+-- New agents of the roster, sorted by id by the caller. The rows are rows of the table itself.
+CREATE OR REPLACE FUNCTION cw_create_agent(in_agents resource_project_agents[]) RETURNS boolean
+LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO resource_project_agents SELECT * FROM unnest(in_agents);
+    RETURN true;
+END
+$$;
+
+-- New values for agents of the roster at the revision they are expected at, one after the other.
 CREATE OR REPLACE FUNCTION cw_put_agent(in_project text, in_rows jsonb) RETURNS boolean
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -11,22 +19,14 @@ BEGIN
             jsonb_populate_record(NULL::resource_project_agents, e.value) AS r
         ORDER BY r.agent_id, e.place
     LOOP
-        IF item.was IS NULL THEN
-            INSERT INTO resource_project_agents (project_id, agent_id, profile_name, profile_box_id, worker_target,
-                display_name, tags, owner_agent_id, metadata, revision, created_at, updated_at)
-            VALUES (in_project, item.agent_id, item.profile_name, item.profile_box_id, item.worker_target,
-                item.display_name, item.tags, item.owner_agent_id, item.metadata, item.revision, item.created_at,
-                item.updated_at);
-        ELSE
-            UPDATE resource_project_agents
-            SET profile_name = item.profile_name, profile_box_id = item.profile_box_id,
-                worker_target = item.worker_target, display_name = item.display_name, tags = item.tags,
-                owner_agent_id = item.owner_agent_id, metadata = item.metadata, revision = item.revision,
-                created_at = item.created_at, updated_at = item.updated_at
-            WHERE project_id = in_project AND agent_id = item.agent_id AND revision = item.was;
-            IF NOT FOUND THEN
-                RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'roster';
-            END IF;
+        UPDATE resource_project_agents
+        SET profile_name = item.profile_name, profile_box_id = item.profile_box_id,
+            worker_target = item.worker_target, display_name = item.display_name, tags = item.tags,
+            owner_agent_id = item.owner_agent_id, metadata = item.metadata, revision = item.revision,
+            created_at = item.created_at, updated_at = item.updated_at
+        WHERE project_id = in_project AND agent_id = item.agent_id AND revision = item.was;
+        IF NOT FOUND THEN
+            RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'roster';
         END IF;
     END LOOP;
     RETURN true;

@@ -36,9 +36,6 @@ BEGIN
     IF in_rest ? 'put_agent' THEN
         done := cw_put_agent(in_project, in_rest -> 'put_agent');
     END IF;
-    IF in_rest ? 'add_identity_edge' THEN
-        done := cw_add_identity_edge(in_project, in_rest -> 'add_identity_edge');
-    END IF;
     IF in_rest ? 'create_token' THEN
         done := cw_create_token(in_project, in_rest -> 'create_token');
     END IF;

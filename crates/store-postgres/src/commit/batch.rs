@@ -4,10 +4,11 @@
 
 use super::{
     payload::Payload,
+    pmo::PmoRows,
     rest::Rest,
     row::{
-        Append, BoxRow, CardRow, EdgeRow, EventRow, HeadRow, HeadWrite, InboxRow, InboxUpdateRow, JsonText,
-        Output, StepRow,
+        AgentRow, Append, BoxRow, CardRow, EdgeRow, EntryRow, EventRow, HeadRow, HeadWrite, IdentityEdgeRow,
+        InboxRow, InboxUpdateRow, JsonText, Output, StepRow,
     },
 };
 use crate::{
@@ -34,13 +35,16 @@ struct Batch<'a> {
     boxes: Option<Vec<Uuid>>,
     outputs: Option<Vec<&'a Output>>,
     new_boxes: Option<Vec<BoxRow<'a>>>,
+    entries: Option<Vec<EntryRow<'a>>>,
     cards: Option<Vec<CardRow<'a>>>,
     appends: Option<Vec<Append>>,
     /// Whose heads are written, when that takes more than one statement.
     agents: Option<Vec<&'a str>>,
-    /// Moves of heads that nothing else writes, and all other writes to heads.
+    /// Moves of heads that nothing else writes, new ones that nothing else writes, and all other writes to heads.
     moves: Option<Vec<HeadRow<'a>>>,
+    new_heads: Option<Vec<HeadRow<'a>>>,
     heads: Option<Vec<HeadRow<'a>>>,
+    pmo: Option<PmoRows<'a>>,
     inbox: Option<Vec<InboxRow<'a>>>,
     /// The first update of each row, and all further ones.
     inbox_updates: Option<Vec<InboxUpdateRow<'a>>>,
@@ -48,6 +52,8 @@ struct Batch<'a> {
     edges: Option<Vec<EdgeRow<'a>>>,
     steps: Option<Vec<StepRow<'a>>>,
     step_updates: Option<Vec<StepRow<'a>>>,
+    new_agents: Option<Vec<AgentRow<'a>>>,
+    identity_edges: Option<Vec<IdentityEdgeRow<'a>>>,
     events: Option<Vec<EventRow<'a>>>,
     rest: Option<JsonText>,
 }
@@ -74,10 +80,11 @@ impl<'a> Batch<'a> {
         let project = payloads.first().map_or("", |payload| payload.realm.key());
         let cards = all(payloads, |payload| &payload.cards, |card| CardRow { project, card });
         let appends = appends(payloads);
-        let boxes_made = all(payloads, |payload| &payload.new_boxes, |head| BoxRow { project, head });
+        let boxes_made =
+            all(payloads, |payload| &payload.new_boxes, |new| BoxRow { project, head: &new.head });
         let heads = all(payloads, |payload| &payload.turns.heads, |write| HeadRow { project, write });
         let heads = sorted(heads, |a, b| a.write.agent_id().cmp(b.write.agent_id())).unwrap_or_default();
-        let (moves, heads) = split_heads(heads);
+        let Heads { moves, new_heads, heads } = Heads::split(heads);
         let updates = |payload: &'a Payload| &payload.turns.inbox_updates;
         let updates = all(payloads, updates, |update| InboxUpdateRow { project, update });
         let updates = sorted(updates, |a, b| a.update.item.id.cmp(&b.update.item.id)).unwrap_or_default();
@@ -86,17 +93,24 @@ impl<'a> Batch<'a> {
         let step = |step: &'a Step| StepRow { project, step };
         let steps = all(payloads, |payload| &payload.turns.steps, step);
         let step_updates = all(payloads, |payload| &payload.turns.step_updates, step);
+        let agents_made =
+            all(payloads, |payload| &payload.turns.new_agents, |agent| AgentRow { project, agent });
+        let identity_edges =
+            all(payloads, |payload| &payload.turns.identity_edges, |edge| IdentityEdgeRow { project, edge });
         let by_step = |a: &StepRow<'a>, b: &StepRow<'a>| a.step.id.cmp(&b.step.id);
         Self {
             project,
             boxes: boxes(payloads),
             outputs: all(payloads, |payload| &payload.turns.outputs, |output| output),
             new_boxes: sorted(boxes_made, |a, b| a.head.box_id.cmp(&b.head.box_id)),
+            entries: some(entries(project, payloads)),
             cards: sorted(cards, |a, b| a.card.id.cmp(&b.card.id)),
             appends: some(appends),
             agents: agents(&moves, &heads),
             moves: some(moves),
+            new_heads: some(new_heads),
             heads: some(heads),
+            pmo: PmoRows::new(project, payloads.iter().map(|payload| &payload.pmo)),
             // Not sorted: they get their places in this order.
             inbox: all(payloads, |payload| &payload.turns.enqueued, |item| InboxRow { project, item }),
             inbox_updates: some(inbox_updates),
@@ -104,6 +118,8 @@ impl<'a> Batch<'a> {
             edges: sorted(edges, |a, b| correlation(a.edge).cmp(&correlation(b.edge))),
             steps: sorted(steps, by_step),
             step_updates: sorted(step_updates, by_step),
+            new_agents: sorted(agents_made, |a, b| a.agent.id.cmp(&b.agent.id)),
+            identity_edges: sorted(identity_edges, |a, b| a.edge.id.cmp(&b.edge.id)),
             events: all(payloads, |payload| &payload.events, |event| EventRow { project, event }),
             rest: rest(payloads),
         }
@@ -124,17 +140,22 @@ impl<'a> Batch<'a> {
                     &self.boxes,
                     &self.outputs,
                     &self.new_boxes,
+                    &self.entries,
                     &self.cards,
                     &self.appends,
                     &self.agents,
                     &self.moves,
+                    &self.new_heads,
                     &self.heads,
+                    &self.pmo,
                     &self.inbox,
                     &self.inbox_updates,
                     &self.more_inbox_updates,
                     &self.edges,
                     &self.steps,
                     &self.step_updates,
+                    &self.new_agents,
+                    &self.identity_edges,
                     &self.events,
                     &self.rest,
                 ],
@@ -148,13 +169,37 @@ fn some<T>(rows: Vec<T>) -> Option<Vec<T>> {
     Some(rows).filter(|rows| !rows.is_empty())
 }
 
-/// Moves of heads that nothing else in the batch writes, and all other writes. Both stay sorted.
-fn split_heads(heads: Vec<HeadRow<'_>>) -> (Vec<HeadRow<'_>>, Vec<HeadRow<'_>>) {
-    let mut writes: HashMap<AgentId, usize> = HashMap::new();
-    heads.iter().for_each(|row| *writes.entry(row.write.agent_id().clone()).or_default() += 1);
-    heads.into_iter().partition(|row| {
-        matches!(row.write, HeadWrite::Move { .. }) && writes.get(row.write.agent_id()) == Some(&1)
-    })
+/// Heads that are moved or made and that nothing else in the batch writes, and all other writes. All stay sorted.
+#[derive(Default)]
+struct Heads<'a> {
+    moves: Vec<HeadRow<'a>>,
+    new_heads: Vec<HeadRow<'a>>,
+    heads: Vec<HeadRow<'a>>,
+}
+
+impl<'a> Heads<'a> {
+    fn split(rows: Vec<HeadRow<'a>>) -> Self {
+        let mut writes: HashMap<&'a AgentId, usize> = HashMap::new();
+        rows.iter().for_each(|row| *writes.entry(row.write.agent_id()).or_default() += 1);
+        let mut split = Self::default();
+        for row in rows {
+            let is_single = writes.get(row.write.agent_id()) == Some(&1);
+            let list = match row.write {
+                HeadWrite::Move { .. } if is_single => &mut split.moves,
+                HeadWrite::Create(_) if is_single => &mut split.new_heads,
+                HeadWrite::Create(_) | HeadWrite::Move { .. } | HeadWrite::Nudge { .. } => &mut split.heads,
+            };
+            list.push(row);
+        }
+        split
+    }
+}
+
+/// The entries of new boxes, numbered in their order.
+fn entries<'a>(project: &'a str, payloads: &'a [&'a Payload]) -> Vec<EntryRow<'a>> {
+    let boxes = payloads.iter().flat_map(|payload| &payload.new_boxes);
+    let numbered = boxes.flat_map(|new| new.entries.iter().enumerate().map(move |entry| (&new.head, entry)));
+    numbered.map(|(head, (seq, entry))| EntryRow { project, head, seq, entry }).collect()
 }
 
 /// The first update of each row, and those that follow on it. Both stay sorted.

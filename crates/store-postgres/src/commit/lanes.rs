@@ -76,7 +76,7 @@ impl Lanes {
         // Held until the outcome is known, so that what waits here is bounded.
         let _place = self.places.acquire().await.map_err(|_| closed())?;
         let (reply, outcome) = oneshot::channel();
-        let at_once = {
+        let (at_once, may_go) = {
             let mut state = self.shared.state();
             if state.closed {
                 return Err(closed().into());
@@ -88,10 +88,9 @@ impl Lanes {
                 return Err(conflict.into());
             }
             if state.queue.start(&payload) {
-                Some(payload)
+                (Some(payload), false)
             } else {
-                state.queue.push(Job { payload, reply });
-                None
+                (None, state.queue.push(Job { payload, reply }))
             }
         };
         if let Some(payload) = at_once {
@@ -99,7 +98,9 @@ impl Lanes {
             let client = self.shared.pool.get().await.map_err(pool_error)?;
             return apply_one(&client, &payload).await;
         }
-        self.shared.work.notify_one();
+        if may_go {
+            self.shared.work.notify_one();
+        }
         // A lane that ended without an answer had the commit in its hands.
         let lost = || StoreError::Uncertain("the task that applied the commit has ended".to_owned()).into();
         outcome.await.unwrap_or_else(|_| Err(lost()))

@@ -3,12 +3,14 @@
 //! Invariant: rows of a kind stay in the order of their writes; see [`Stages`] for the order between kinds.
 
 use super::{
+    pmo::PmoWrites,
     rest::{self, Rest},
     row::{Append, HeadWrite, InboxUpdate, Output},
     stages::Stages,
 };
 use cardwire_model::{
-    AgentId, BoxHead, Card, Commit, Conflict, Edge, Hash256, InboxItem, NewEvent, Realm, Step,
+    Agent, AgentId, BatchId, Card, Commit, Conflict, Edge, Hash256, IdentityEdge, InboxItem, NewBox,
+    NewEvent, Realm, Step,
 };
 use uuid::Uuid;
 
@@ -17,14 +19,14 @@ use uuid::Uuid;
 pub(super) struct Payload {
     pub(super) realm: Realm,
     pub(super) cards: Vec<Card>,
-    /// Boxes without entries.
-    pub(super) new_boxes: Vec<BoxHead>,
+    pub(super) new_boxes: Vec<NewBox>,
     pub(super) appends: Vec<Append>,
     pub(super) turns: TurnWrites,
+    pub(super) pmo: PmoWrites,
     pub(super) events: Vec<NewEvent>,
     pub(super) rest: Rest,
     pub(super) then: Vec<Rest>,
-    /// Boxes it touches, sorted.
+    /// Boxes it touches and does not make, sorted.
     pub(super) boxes: Vec<Uuid>,
     /// Box heads are locked by another statement than the append, so all of them must be locked there, in one order.
     pub(super) locks_boxes: bool,
@@ -47,13 +49,17 @@ pub(super) struct TurnWrites {
     pub(super) edges: Vec<Edge>,
     pub(super) steps: Vec<Step>,
     pub(super) step_updates: Vec<Step>,
+    /// New ones of the roster.
+    pub(super) new_agents: Vec<Agent>,
+    pub(super) identity_edges: Vec<IdentityEdge>,
 }
 
-/// A row over which commits meet: a box, or the head of an agent.
+/// A row over which commits meet: a box, the head of an agent, or a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Touched {
     pub(super) row: Uuid,
-    /// Others that do the same may do it in the same transaction: cards are added to the end of a box.
+    /// Others that do the same may do it in the same transaction: cards are added to the end of a box, branches of a
+    /// batch end.
     pub(super) shares: bool,
 }
 
@@ -69,6 +75,11 @@ impl Touched {
         half.copy_from_slice(&hash.as_bytes()[..16]);
         Self { row: Uuid::from_bytes(half), shares: false }
     }
+
+    /// A batch. No box has its id.
+    pub(super) fn batch(id: BatchId, shares: bool) -> Self {
+        Self { row: id.uuid(), shares }
+    }
 }
 
 impl Payload {
@@ -81,8 +92,10 @@ impl Payload {
             cards,
             new_boxes,
             turns,
+            pmo,
             contradiction,
             mut boxes,
+            mut made_boxes,
             mut first,
             later,
             beyond_appends,
@@ -98,7 +111,11 @@ impl Payload {
         let mut rows: Vec<_> = turns.heads.iter().map(|write| Touched::head(write.agent_id())).collect();
         rows.sort_unstable();
         rows.dedup();
-        rows.extend(boxes.iter().map(|box_id| Touched::card_box(*box_id, !beyond_appends)));
+        made_boxes.extend(&boxes);
+        made_boxes.sort_unstable();
+        made_boxes.dedup();
+        rows.extend(made_boxes.into_iter().map(|box_id| Touched::card_box(box_id, !beyond_appends)));
+        rows.extend(pmo.touched());
         alone |= !later.is_empty();
         Self {
             realm,
@@ -106,6 +123,7 @@ impl Payload {
             new_boxes,
             appends: first.appends,
             turns,
+            pmo,
             events,
             rest: first.rest,
             then: later.into_iter().map(super::stages::Stage::into_rest).collect(),
@@ -123,6 +141,7 @@ impl Payload {
             && self.new_boxes.is_empty()
             && self.appends.is_empty()
             && self.turns.is_empty()
+            && self.pmo.is_empty()
             && self.events.is_empty()
             && self.rest.is_empty()
             && self.then.is_empty()
@@ -134,13 +153,14 @@ impl Payload {
         let appends: usize = self.appends.iter().map(|append| append.cards.len() * 20).sum();
         let events: usize = self.events.iter().map(|event| event.data.as_bytes().len()).sum();
         let rest = self.rest.size() + self.then.iter().map(Rest::size).sum::<usize>();
-        cards + appends + 100 * self.new_boxes.len() + self.turns.size() + events + rest
+        let boxes: usize = self.new_boxes.iter().map(|new| 100 * (1 + new.entries.len())).sum();
+        cards + appends + boxes + self.turns.size() + self.pmo.size() + events + rest
     }
 }
 
 impl TurnWrites {
     fn is_empty(&self) -> bool {
-        let Self { outputs, heads, enqueued, inbox_updates, edges, steps, step_updates } = self;
+        let Self { outputs, heads, enqueued, inbox_updates, edges, steps, step_updates, .. } = self;
         outputs.is_empty()
             && heads.is_empty()
             && enqueued.is_empty()
@@ -148,6 +168,8 @@ impl TurnWrites {
             && edges.is_empty()
             && steps.is_empty()
             && step_updates.is_empty()
+            && self.new_agents.is_empty()
+            && self.identity_edges.is_empty()
     }
 
     fn size(&self) -> usize {
@@ -156,7 +178,9 @@ impl TurnWrites {
         let items: usize = self.enqueued.iter().map(|item| ROW + item.payload.len()).sum();
         let steps = self.steps.iter().chain(&self.step_updates);
         let steps: usize = steps.map(|step| ROW + step.metadata.as_bytes().len()).sum();
-        items + steps + ROW * (self.heads.len() + self.inbox_updates.len() + self.edges.len())
+        let agents: usize = self.new_agents.iter().map(|agent| agent.metadata.as_bytes().len()).sum();
+        let roster = agents + ROW * (self.new_agents.len() + self.identity_edges.len());
+        items + steps + roster + ROW * (self.heads.len() + self.inbox_updates.len() + self.edges.len())
     }
 }
 

@@ -48,8 +48,11 @@ impl<J> Default for Queue<J> {
 }
 
 impl<J: Waiting> Queue<J> {
-    pub(super) fn push(&mut self, job: J) {
+    /// False when it has to wait for what is under way: whoever is done looks for more.
+    pub(super) fn push(&mut self, job: J) -> bool {
+        let may_go = self.has_room(job.payload());
         self.waiting.push_back(job);
+        may_go
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -68,35 +71,50 @@ impl<J: Waiting> Queue<J> {
     /// Takes commits that may travel together now; empty when none may go.
     pub(super) fn take(&mut self) -> Vec<J> {
         let mut picked = Picked::default();
-        let mut batch: Vec<J> = vec![];
-        let mut kept = VecDeque::new();
-        for _ in 0..SEARCH {
-            if picked.is_full(batch.len()) {
+        let (mut taken, mut abandoned): (Vec<usize>, Vec<usize>) = (vec![], vec![]);
+        let mut realm: Option<&Realm> = None;
+        for (place, job) in self.waiting.iter().enumerate().take(SEARCH) {
+            if picked.is_full(taken.len()) {
                 break;
             }
-            let Some(job) = self.waiting.pop_front() else { break };
+            let payload = job.payload();
             if job.is_abandoned() {
+                abandoned.push(place);
                 continue;
             }
-            let payload = job.payload();
-            let fits = match batch.first() {
-                Some(first) => !payload.alone && first.payload().realm == payload.realm,
-                None => self.has_room(payload),
+            let fits = match realm {
+                Some(realm) => !payload.alone && *realm == payload.realm,
+                // Nothing of this realm goes, so nothing can overtake it.
+                None if !self.has_room(payload) => continue,
+                None => true,
             };
             if fits && picked.allows(payload) && self.is_free(payload) {
                 picked.add(payload);
-                batch.push(job);
+                realm = Some(&payload.realm);
+                taken.push(place);
             } else {
                 picked.pass_over(payload);
-                kept.push_back(job);
             }
         }
-        while let Some(job) = kept.pop_back() {
-            self.waiting.push_front(job);
-        }
+        let batch = self.remove(&taken, &abandoned);
         if let Some(first) = batch.first() {
             self.occupy(&first.payload().realm, batch.iter().flat_map(|job| &job.payload().rows));
         }
+        batch
+    }
+
+    /// Takes some jobs out, in their order, and drops others.
+    fn remove(&mut self, taken: &[usize], dropped: &[usize]) -> Vec<J> {
+        let last = taken.iter().chain(dropped).max().map_or(0, |place| place + 1);
+        let (mut batch, mut kept) = (vec![], vec![]);
+        for (place, job) in self.waiting.drain(..last).enumerate() {
+            if taken.binary_search(&place).is_ok() {
+                batch.push(job);
+            } else if dropped.binary_search(&place).is_err() {
+                kept.push(job);
+            }
+        }
+        kept.into_iter().rev().for_each(|job| self.waiting.push_front(job));
         batch
     }
 
@@ -197,7 +215,9 @@ mod tests {
 
     fn queue(jobs: impl IntoIterator<Item = Job>) -> Queue<Job> {
         let mut queue = Queue::default();
-        jobs.into_iter().for_each(|job| queue.push(job));
+        for job in jobs {
+            queue.push(job);
+        }
         queue
     }
 

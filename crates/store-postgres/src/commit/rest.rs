@@ -4,8 +4,8 @@
 //! commits are put together by putting lists together.
 
 use cardwire_model::{
-    Agent, Answer, ChainHead, Entry, IdentityEdge, Item, NewAudit, NewBox, Profile, Project, Resource,
-    Revision, Scope, Token, ToolCall,
+    Agent, Answer, ChainHead, Entry, Item, NewAudit, NewBox, Profile, Project, Resource, Revision, Scope,
+    Token, ToolCall,
 };
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, fmt::Write as _};
@@ -207,9 +207,9 @@ pub(super) fn resource(was: Option<Revision>, resource: &Resource) -> Value {
     })
 }
 
-pub(super) fn agent(was: Option<Revision>, agent: &Agent) -> Value {
+pub(super) fn agent(was: Revision, agent: &Agent) -> Value {
     json!({
-        "was": was.map(Revision::get),
+        "was": was.get(),
         "agent_id": agent.id.as_str(),
         "profile_name": agent.profile_name.as_str(),
         "profile_box_id": agent.profile_box.uuid().to_string(),
@@ -221,18 +221,5 @@ pub(super) fn agent(was: Option<Revision>, agent: &Agent) -> Value {
         "revision": agent.revision.get(),
         "created_at": agent.created_at.micros(),
         "updated_at": agent.updated_at.micros(),
-    })
-}
-
-pub(super) fn identity_edge(edge: &IdentityEdge) -> Value {
-    json!({
-        "edge_id": edge.id.uuid().to_string(),
-        "action": edge.action.as_str(),
-        "source_agent_id": edge.source_agent.as_ref().map(|agent| agent.as_str()),
-        "target_agent_id": edge.target_agent.as_str(),
-        "channel_id": edge.channel.as_str(),
-        "trace_id": edge.trace_id,
-        "metadata": edge.metadata.as_str(),
-        "created_at": edge.created_at.micros(),
     })
 }

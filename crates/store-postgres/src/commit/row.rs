@@ -4,13 +4,19 @@
 //! another number of fields or other types.
 
 mod graph;
+mod pmo;
+mod roster;
 mod turn;
 
 pub(super) use graph::{EdgeRow, StepRow};
+pub(super) use pmo::{
+    BatchChange, BatchChangeRow, BatchLock, BatchRow, BranchRow, BranchWrite, GrantRow, Spending, SweepRow,
+};
+pub(super) use roster::{AgentRow, IdentityEdgeRow};
 pub(super) use turn::{HeadRow, HeadWrite, InboxRow, InboxUpdate, InboxUpdateRow, Output};
 
 use bytes::{BufMut, BytesMut};
-use cardwire_model::{BoxHead, Card, NewEvent, Timestamp};
+use cardwire_model::{BoxHead, Card, Entry, Item, NewEvent, Timestamp};
 use std::error::Error;
 use tokio_postgres::types::{IsNull, Kind, ToSql, Type, to_sql_checked};
 use uuid::Uuid;
@@ -63,6 +69,16 @@ pub(super) struct BoxRow<'a> {
     pub(super) head: &'a BoxHead,
 }
 
+/// A row of `box_entries`.
+#[derive(Debug)]
+pub(super) struct EntryRow<'a> {
+    pub(super) project: &'a str,
+    pub(super) head: &'a BoxHead,
+    /// Its place among the entries, from 0.
+    pub(super) seq: usize,
+    pub(super) entry: &'a Entry,
+}
+
 /// A row of `events` that has no `seq` and no `position` yet.
 #[derive(Debug)]
 pub(super) struct EventRow<'a> {
@@ -84,7 +100,7 @@ pub(super) struct Append {
 #[derive(Debug)]
 pub(super) struct JsonText(pub(super) String);
 
-composite_to_sql!(CardRow<'_>, BoxRow<'_>, EventRow<'_>, Append);
+composite_to_sql!(CardRow<'_>, BoxRow<'_>, EntryRow<'_>, EventRow<'_>, Append);
 
 impl Composite for CardRow<'_> {
     const TYPE: &'static str = "cards";
@@ -126,6 +142,28 @@ impl Composite for BoxRow<'_> {
         row.put(&Type::BOOL, &head.sealed)?;
         row.put(&Type::BYTEA, &head.handover_hash.as_ref().map(|hash| hash.as_bytes().as_slice()))?;
         row.put(&Type::INT8, &head.created_at.micros())
+    }
+}
+
+impl Composite for EntryRow<'_> {
+    const TYPE: &'static str = "box_entries";
+
+    fn put(&self, row: &mut Fields<'_>) -> Encoded<()> {
+        let (card, segment) = match self.entry.item {
+            Item::Card(card) => (Some(card.uuid()), None),
+            Item::Segment(segment) => (None, Some(segment)),
+        };
+        let (source, rule) = self.entry.source.parts();
+        row.put(&Type::TEXT, &self.project)?;
+        row.put(&Type::UUID, &self.head.box_id.uuid())?;
+        row.put(&Type::INT8, &i64::from(self.head.generation.get()))?;
+        row.put(&Type::INT8, &i64::try_from(self.seq)?)?;
+        row.put(&Type::UUID, &card)?;
+        row.put(&Type::UUID, &segment.map(|segment| segment.box_id.uuid()))?;
+        row.put(&Type::INT8, &segment.map(|segment| i64::from(segment.generation.get())))?;
+        row.put(&Type::INT8, &segment.map(|segment| i64::from(segment.len)))?;
+        row.put(&Type::TEXT, &source)?;
+        row.put(&Type::INT4, &rule.map(i32::from))
     }
 }
 

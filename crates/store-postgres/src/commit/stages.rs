@@ -2,17 +2,18 @@
 //!
 //! The server applies kinds in a fixed order, while a commit's writes count in the order they stand in. The two
 //! differ only when one row is written by several kinds; then what comes later becomes a *stage* of its own, applied
-//! after the one before. Most rows need no stages: a card, an inbox row, a step or a tool call is made first and
-//! changed afterwards, in that order on the server too, and the other way round cannot be; writes to one head, and
-//! changes of one such row, are applied one by one in their order.
+//! after the one before. Most rows need no stages: a card, an inbox row, a step, a tool call or an agent is made first
+//! and changed afterwards, in that order on the server too, and the other way round cannot be; writes to one head, and
+//! changes of one such row, are applied one by one in their order. For batches and branches see [`PmoWrites`].
 //! Invariant: applying the stages in turn is the same as applying the writes in turn.
 
 use super::{
     payload::TurnWrites,
+    pmo::PmoWrites,
     rest::{self, Rest},
     row::{Append, HeadWrite, InboxUpdate, Output},
 };
-use cardwire_model::{BoxHead, Card, CardId, Conflict, Expect, InboxId, StepId, TurnId, Write};
+use cardwire_model::{AgentId, Card, CardId, Conflict, Expect, InboxId, NewBox, StepId, TurnId, Write};
 use serde_json::json;
 use std::collections::{HashMap, HashSet};
 use uuid::Uuid;
@@ -20,16 +21,25 @@ use uuid::Uuid;
 #[derive(Debug, Default)]
 pub(super) struct Stage {
     pub(super) appends: Vec<Append>,
+    /// Where each box is among them.
+    appended: HashMap<Uuid, usize>,
     pub(super) rest: Rest,
 }
 
 impl Stage {
     /// Adds cards to the end of a box, behind those that this stage adds already.
     fn append(&mut self, box_id: Uuid, generation: u32, cards: Vec<Uuid>) {
-        match self.appends.iter_mut().find(|append| append.box_id == box_id) {
+        match self.append_to(box_id) {
             Some(append) => append.cards.extend(cards),
-            None => self.appends.push(Append { box_id, generation, min_len: 0, max_len: u32::MAX, cards }),
+            None => {
+                self.appended.insert(box_id, self.appends.len());
+                self.appends.push(Append { box_id, generation, min_len: 0, max_len: u32::MAX, cards });
+            }
         }
+    }
+
+    fn append_to(&mut self, box_id: Uuid) -> Option<&mut Append> {
+        self.appended.get(&box_id).and_then(|place| self.appends.get_mut(*place))
     }
 
     pub(super) fn into_rest(mut self) -> Rest {
@@ -87,17 +97,20 @@ enum Changed {
     Inbox(InboxId),
     Step(StepId),
     Call(TurnId, String),
+    Agent(AgentId),
 }
 
 #[derive(Default)]
 pub(super) struct Stages {
     pub(super) cards: Vec<Card>,
-    /// Boxes without entries.
-    pub(super) new_boxes: Vec<BoxHead>,
+    pub(super) new_boxes: Vec<NewBox>,
     pub(super) turns: TurnWrites,
+    pub(super) pmo: PmoWrites,
     changed: HashSet<Changed>,
     pub(super) contradiction: Option<Conflict>,
+    /// Boxes that must be there, and those that must not.
     pub(super) boxes: Vec<Uuid>,
+    pub(super) made_boxes: Vec<Uuid>,
     pub(super) first: Stage,
     pub(super) later: Vec<Stage>,
     /// By what each row of the last stage was written last.
@@ -123,7 +136,7 @@ impl Stages {
     }
 
     fn box_stage(&mut self, box_id: Uuid, kind: Kind) -> &mut Stage {
-        self.boxes.push(box_id);
+        if kind == Kind::Create { &mut self.made_boxes } else { &mut self.boxes }.push(box_id);
         self.beyond_appends |= !matches!(kind, Kind::Append { .. });
         self.stage(Row::Box(box_id), kind)
     }
@@ -146,8 +159,8 @@ impl Stages {
             }
             Write::CreateBox(new) => {
                 self.box_stage(new.head.box_id.uuid(), Kind::Create);
-                if new.entries.is_empty() && self.later.is_empty() {
-                    self.new_boxes.push(new.head);
+                if self.later.is_empty() {
+                    self.new_boxes.push(new);
                 } else {
                     self.last().rest.push("create_box", &rest::new_box(&new));
                 }
@@ -220,12 +233,41 @@ impl Stages {
             Write::PutResource { was, resource } => {
                 self.first.rest.push("put_resource", &rest::resource(was, &resource));
             }
-            Write::PutAgent { was, agent } => {
+            Write::PutAgent { was: None, agent } => {
+                self.make(&Changed::Agent(agent.id.clone()), Conflict::Roster);
+                self.turns.new_agents.push(*agent);
+            }
+            Write::PutAgent { was: Some(was), agent } => {
+                self.changed.insert(Changed::Agent(agent.id.clone()));
                 self.first.rest.push("put_agent", &rest::agent(was, &agent));
             }
-            Write::AddIdentityEdge(edge) => {
-                self.first.rest.push("add_identity_edge", &rest::identity_edge(&edge));
+            Write::AddIdentityEdge(edge) => self.turns.identity_edges.push(*edge),
+            Write::CreateBatch(batch) => {
+                let made = self.pmo.create_batch(*batch);
+                self.note(made);
             }
+            Write::BeginClose { batch_id, reason } => {
+                let changed = self.pmo.begin_close(batch_id, reason);
+                self.note(changed);
+            }
+            Write::CloseBatch(batch) => {
+                let changed = self.pmo.close_batch(&batch);
+                self.note(changed);
+            }
+            Write::AddBranch(branch) => self.pmo.add_branch(branch),
+            Write::MoveBranch { from, branch } => self.pmo.move_branch(from, branch),
+            Write::EndBranch(end) => self.pmo.end_branch(end),
+            Write::AddSweep(sweep) => self.pmo.sweep(sweep, true),
+            Write::EndSweep(sweep) => self.pmo.sweep(sweep, false),
+            Write::AddGrant(grant) => self.pmo.grant(*grant),
+            Write::Spend { root, turns, limit } => self.pmo.spend(root, turns, limit),
+        }
+    }
+
+    /// Notes when the commit contradicts itself.
+    fn note(&mut self, outcome: Result<(), Conflict>) {
+        if let Err(conflict) = outcome {
+            self.contradiction.get_or_insert(conflict);
         }
     }
 
@@ -241,8 +283,8 @@ impl Stages {
         match expect {
             Expect::OpenBox { box_id, generation, min_len, max_len } => {
                 let (box_id, generation) = (box_id.uuid(), generation.get());
-                let same = |append: &&mut Append| append.box_id == box_id && append.generation == generation;
-                if let Some(append) = self.first.appends.iter_mut().find(same) {
+                let same = |append: &&mut Append| append.generation == generation;
+                if let Some(append) = self.first.append_to(box_id).filter(same) {
                     append.min_len = append.min_len.max(min_len);
                     append.max_len = append.max_len.min(max_len);
                     return;

@@ -5,8 +5,8 @@ use super::{
     time,
 };
 use cardwire_model::{
-    AgentId, BoxId, CardId, Ended, Head, InboxId, InboxItem, InboxKind, InboxStatus, Live, LiveState, Status,
-    TaskStatus, TurnEpoch, TurnId,
+    AgentId, BatchId, BoxId, BranchKey, CardId, Ended, Head, InboxId, InboxItem, InboxKind, InboxStatus,
+    Live, LiveState, Status, TaskStatus, TurnEpoch, TurnId,
 };
 use uuid::Uuid;
 
@@ -74,6 +74,7 @@ pub(crate) fn inbox_item(row: &Record<'_>) -> Read<InboxItem> {
         parent_turn: get::<Option<Uuid>>(row, 12)?.map(TurnId::from_uuid),
         parent_call: get(row, 13)?,
         parent_step: optional_name(row, 14, "a step's id")?,
+        branch: branch(row)?,
         output_box: get::<Option<Uuid>>(row, 15)?.map(BoxId::from_uuid),
         payload: get(row, 16)?,
         worker_id: get(row, 19)?,
@@ -85,6 +86,12 @@ pub(crate) fn inbox_item(row: &Record<'_>) -> Read<InboxItem> {
         reason: get(row, 24)?,
         ended: get::<Option<&str>>(row, 25)?.map(|_| ended(row)).transpose()?,
     })
+}
+
+/// The branch that a turn is: both or none.
+fn branch(row: &Record<'_>) -> Read<Option<BranchKey>> {
+    let (batch, index) = (get::<Option<Uuid>>(row, 32)?, optional(row, 33, "a branch's index")?);
+    Ok(batch.zip(index).map(|(id, index)| BranchKey { batch_id: BatchId::from_uuid(id), index }))
 }
 
 fn ended(row: &Record<'_>) -> Read<Ended> {

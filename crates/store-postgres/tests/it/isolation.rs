@@ -1,17 +1,17 @@
 //! SEC-04 at the server: what the app's role can and cannot do, whatever this program would ask of it.
 
 use crate::scratch::{Connection, Scratch, create_project};
-use cardwire_model::{Commit, EdgePhase, Primitive, ResourceKind, Write};
+use cardwire_model::{Commit, EdgePhase, Grant, Primitive, ResourceKind, Sweep, Write};
 use cardwire_store::{Catalog, Store};
 use cardwire_testkit::{
     BoxBuilder, SeededIds, TokenBuilder,
     fixtures::{
-        agent_id, agent_row, answer, at, audit, edge, event, identity_edge, idle_head, profile, resource,
-        step, text_card, tool_call, turn_item,
+        agent_id, agent_row, answer, at, audit, batch, branch, edge, event, identity_edge, idle_head,
+        profile, resource, step, text_card, tool_call, turn_item,
     },
 };
 
-const TABLES: [&str; 19] = [
+const TABLES: [&str; 24] = [
     "resource_projects",
     "cards",
     "card_boxes",
@@ -31,6 +31,11 @@ const TABLES: [&str; 19] = [
     "resource_project_agents",
     "state_identity_edges",
     "resource_documents",
+    "state_pmo_batches",
+    "state_pmo_batch_tasks",
+    "state_pmo_sweeps",
+    "state_box_grants",
+    "state_pmo_trees",
 ];
 
 /// A database in which project `p1` has a row in every table.
@@ -58,6 +63,15 @@ async fn filled() -> Scratch {
         Write::PutAgent { was: None, agent: Box::new(agent_row(&mut ids, "a")) },
         Write::AddIdentityEdge(Box::new(identity_edge(&mut ids, "a"))),
         Write::PutResource { was: None, resource: Box::new(resource(&mut ids, ResourceKind::Recipe, "r")) },
+    ]);
+    let fork = batch(&mut ids, 1);
+    let grant = Grant { agent_id: agent_id("a"), box_id: card_box, at: at(1) };
+    commit.writes.extend([
+        Write::AddBranch(Box::new(branch(&mut ids, &fork, 0))),
+        Write::AddSweep(Sweep::Batch(fork.id)),
+        Write::CreateBatch(Box::new(fork)),
+        Write::AddGrant(Box::new(grant)),
+        Write::Spend { root: item.turn_id, turns: 1, limit: 9 },
     ]);
     commit.events.push(event(ids.event(), "p1", None));
     commit.audit.push(audit("p1"));
@@ -129,6 +143,11 @@ async fn the_app_can_change_only_what_may_move() {
         "UPDATE state_agent_steps SET agent_turn_id = gen_random_uuid()",
         "UPDATE state_tool_calls SET created_at = 9",
         "UPDATE state_identity_edges SET metadata = ''",
+        "UPDATE state_pmo_batches SET parent_agent_id = 'b'",
+        "UPDATE state_pmo_batch_tasks SET created_at = 9",
+        "UPDATE state_pmo_sweeps SET scope = 'turn'",
+        "UPDATE state_box_grants SET agent_id = 'b'",
+        "UPDATE state_pmo_trees SET root_agent_turn_id = gen_random_uuid()",
         "INSERT INTO event_heads VALUES ('p1', 9)",
         "SELECT * FROM schema_migrations",
         "ALTER TABLE cards DISABLE ROW LEVEL SECURITY",
@@ -138,7 +157,10 @@ async fn the_app_can_change_only_what_may_move() {
         assert_eq!(refused(&app, statement).await, "42501", "{statement}");
     }
     for table in TABLES {
-        assert_eq!(refused(&app, &format!("DELETE FROM {table}")).await, "42501", "{table}");
+        // A sweep goes when it is done.
+        if table != "state_pmo_sweeps" {
+            assert_eq!(refused(&app, &format!("DELETE FROM {table}")).await, "42501", "{table}");
+        }
         assert_eq!(refused(&app, &format!("TRUNCATE {table}")).await, "42501", "{table}");
     }
     let foreign = "INSERT INTO audit (project_id, actor, action, subject, verdict, detail, at)
@@ -162,6 +184,10 @@ async fn the_system_reads_no_facts_and_writes_only_places_and_forgetting() {
         "resource_project_agents",
         "state_identity_edges",
         "resource_documents",
+        "state_pmo_batches",
+        "state_pmo_batch_tasks",
+        "state_box_grants",
+        "state_pmo_trees",
     ] {
         assert_eq!(refused(&system, &format!("SELECT * FROM {table}")).await, "42501", "{table}");
     }
@@ -174,6 +200,8 @@ async fn the_system_reads_no_facts_and_writes_only_places_and_forgetting() {
         "UPDATE resource_projects SET deleted_at = NULL",
         "UPDATE state_agent_inbox SET status = 'pending'",
         "SELECT 1 FROM state_agent_state_head FOR UPDATE",
+        "UPDATE state_pmo_batches SET status = 'running'",
+        "DELETE FROM state_pmo_sweeps",
     ] {
         assert_eq!(refused(&system, statement).await, "42501", "{statement}");
     }
@@ -185,6 +213,8 @@ async fn the_system_reads_no_facts_and_writes_only_places_and_forgetting() {
         "answers",
         "state_agent_state_head",
         "state_agent_inbox",
+        "state_pmo_batches",
+        "state_pmo_sweeps",
     ];
     for table in read {
         assert_eq!(count(&system, table).await, 1, "{table}");

@@ -6,6 +6,8 @@
 // A failed expectation is what a test is for, also in the functions that tests share.
 #![allow(clippy::unwrap_used)]
 
+mod batch_plans;
+mod batches;
 mod claims;
 mod conformance;
 mod damage;

@@ -33,7 +33,9 @@ INSERT INTO state_execution_edges (project_id, edge_id, primitive, edge_phase, c
 INSERT INTO state_agent_steps (project_id, step_id, agent_id, agent_turn_id, turn_epoch, trace_id, created_at, phase,
     output_len, metadata, updated_at)
     SELECT 'p1', 'other-' || n, 'other-' || n, gen_random_uuid(), 0, 't', 0, 'p', 0, '{}', 0
-    FROM generate_series(1, 3000) n";
+    FROM generate_series(1, 3000) n;
+INSERT INTO state_pmo_batches SELECT 'p1', gen_random_uuid(), 'parent', gen_random_uuid(), 1, 'c', 'public', 't', 1, 1,
+    false, 0, 0, 100, NULL, 0, 'success', NULL, NULL, 9 FROM generate_series(1, 3000)";
 
 /// Reads by agent and by turn.
 async fn lists(store: &PostgresStore, project: &ProjectId, agent: &Agent) {
@@ -69,26 +71,40 @@ async fn a_turn_reads_its_own_rows_however_many_others_there_are() {
         agent.turn(&store).await;
         lists(&store, &project, &agent).await;
     }
-    // A connection tells what it did when it ends.
-    store.close().await;
-    let connections = "SELECT count(*)::text FROM pg_stat_activity
-        WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'";
-    while scratch.column(connections).await != ["0"] {
-        tokio::task::yield_now().await;
+    let read = rows_read(&scratch, store).await;
+    assert!(read.iter().any(|(table, _)| table == "state_agent_inbox"), "{read:?}");
+    for (name, rows) in read {
+        // Boxes and inboxes grow by a row per turn, and the lists above read some of them each time.
+        assert!(rows < TURNS * 150, "{rows} rows of {name} for {TURNS} turns");
     }
+}
+
+/// How many rows of each table were read, now that the store is done.
+async fn rows_read(scratch: &Scratch, store: PostgresStore) -> Vec<(String, i64)> {
+    finished(scratch, store).await;
     let read = scratch
         .column(
             "SELECT relname || ' ' || coalesce(idx_tup_fetch, 0) + coalesce(seq_tup_read, 0) FROM pg_stat_user_tables
              WHERE coalesce(idx_tup_fetch, 0) + coalesce(seq_tup_read, 0) > 0",
         )
         .await;
-    assert!(read.iter().any(|table| table.starts_with("state_agent_inbox ")), "{read:?}");
-    for table in &read {
-        let (name, rows) = table.split_once(' ').unwrap();
-        let rows: i64 = rows.parse().unwrap();
-        // Boxes and inboxes grow by a row per turn, and the lists above read some of them each time.
-        assert!(rows < TURNS * 150, "{rows} rows of {name} for {TURNS} turns");
+    pairs(&read)
+}
+
+/// Ends the store and waits for its connections: each tells what it did when it ends.
+pub(crate) async fn finished(scratch: &Scratch, store: PostgresStore) {
+    store.close().await;
+    let connections = "SELECT count(*)::text FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'";
+    while scratch.column(connections).await != ["0"] {
+        tokio::task::yield_now().await;
     }
+}
+
+/// Names and numbers.
+pub(crate) fn pairs(lines: &[String]) -> Vec<(String, i64)> {
+    let pairs = lines.iter().map(|line| line.split_once(' ').unwrap());
+    pairs.map(|(name, number)| (name.to_owned(), number.parse().unwrap())).collect()
 }
 
 /// The plan of a statement of `sql/read`, on tables full of agents that have nothing to do.
@@ -134,6 +150,12 @@ async fn workers_and_the_watchdog_look_only_where_there_is_work() {
             "text, text, bigint, bigint",
             "'p1', 'generic', 0, 10",
             "state_agent_inbox_claimable",
+        ),
+        (
+            include_str!("../../sql/read/running_batches.sql"),
+            "text, uuid, bigint",
+            "'', '00000000-0000-0000-0000-000000000000', 500",
+            "state_pmo_batches_running",
         ),
     ] {
         let plan = plan(&scratch, statement, types, values).await;

@@ -1,7 +1,7 @@
 SELECT inbox_id, seq, agent_id, kind, status, agent_turn_id, turn_epoch, correlation_id, worker_target, channel_id,
        depth, trace_id, parent_agent_turn_id, parent_tool_call_id, parent_step_id, output_box_id, payload, worker_id,
        token_hash, created_at, processed_at, retry_count, next_retry_at, reason, task_status, deliverable_card_id,
-       error, error_code, output_from, output_to, ended_at, project_id
+       error, error_code, output_from, output_to, ended_at, batch_id, task_index, project_id
 FROM state_agent_inbox INDEXED BY state_agent_inbox_claimable
 WHERE worker_target = ?1 AND (status = 'pending' OR status = 'deferred')
   AND (?2 IS NULL OR project_id IN (SELECT value FROM json_each(?2)))

@@ -112,6 +112,8 @@ impl Apply<'_> {
             ended.map(|ended| ended.output.0),
             ended.map(|ended| ended.output.1),
             ended.map(|ended| ended.at.micros()),
+            item.branch.map(|branch| branch.batch_id.uuid().into_bytes()),
+            item.branch.map(|branch| branch.index),
         ];
         self.run(sql::ENQUEUE, row, Conflict::Inbox).map(drop)
     }

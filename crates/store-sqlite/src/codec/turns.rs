@@ -1,6 +1,9 @@
 //! Heads and inbox rows.
 
-use super::{Result, named, optional_hash, optional_slug, optional_time, optional_uuid, slug, time, uuid};
+use super::{
+    Result, batches::optional_branch_key, named, optional_hash, optional_slug, optional_time, optional_uuid,
+    slug, time, uuid,
+};
 use cardwire_model::{
     BoxId, CardId, Ended, Head, InboxId, InboxItem, InboxKind, InboxStatus, Live, LiveState, Status,
     TaskStatus, Timestamp, TurnEpoch, TurnId,
@@ -10,7 +13,7 @@ use rusqlite::{Row, types::FromSql};
 /// Number of columns that [`head`] reads.
 pub(crate) const HEAD_COLUMNS: usize = 24;
 /// Number of columns that [`inbox_item`] reads.
-pub(crate) const INBOX_COLUMNS: usize = 31;
+pub(crate) const INBOX_COLUMNS: usize = 33;
 
 pub(crate) fn head(row: &Row<'_>) -> Result<Head> {
     let live = match named(row, 2, Status::from_name)? {
@@ -72,6 +75,7 @@ pub(crate) fn inbox_item(row: &Row<'_>) -> Result<InboxItem> {
         parent_turn: optional_uuid(row, 12)?.map(TurnId::from_uuid),
         parent_call: row.get(13)?,
         parent_step: optional_slug(row, 14)?,
+        branch: optional_branch_key(row, 31, 32)?,
         output_box: optional_uuid(row, 15)?.map(BoxId::from_uuid),
         payload: String::from_utf8_lossy(row.get_ref(16)?.as_bytes()?).into_owned(),
         worker_id: row.get(17)?,

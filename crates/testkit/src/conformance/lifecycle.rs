@@ -2,8 +2,10 @@
 
 use super::case::Case;
 use crate::fixtures::{agent_id, at, audit, event, step_id, worker_target};
-use cardwire_model::{Commit, Generation, Hash256, Keys, Realm};
-use cardwire_store::{ClaimQuery, CommitError, EventFilter, Horizon, RowFilter, Store, StoreError};
+use cardwire_model::{Commit, Generation, Hash256, Keys, Realm, ResourceKind};
+use cardwire_store::{
+    BatchFilter, ClaimQuery, CommitError, EventFilter, Horizon, RowFilter, Store, StoreError,
+};
 use std::{fmt::Debug, sync::Arc};
 
 /// API-14: health says what the store is and what it has not come round to.
@@ -85,5 +87,18 @@ pub async fn after_close_every_call_answers_unavailable(store: Arc<dyn Store>) {
     unavailable("agents", store.agents(project, None, 9).await);
     unavailable("agent", store.agent(project, &agent).await);
     unavailable("profiles", store.profiles(project, None, 9).await);
+    unavailable("resources", store.resources(project, ResourceKind::Tool, None, 9).await);
+    let batch = case.ids.batch();
+    unavailable("batch", store.batch(project, batch).await);
+    unavailable("batches", store.batches(project, &BatchFilter::default(), None, 9).await);
+    unavailable("branches", store.branches(project, batch, 0, 9).await);
+    unavailable("standing", store.standing(project, batch, now, now, 9).await);
+    unavailable("running_batches", store.running_batches(None, 9).await);
+    unavailable("sweeps", store.sweeps(None, 9).await);
+    unavailable("open_children", store.open_children(project, turn, None, 9).await);
+    unavailable("open_branches", store.open_branches(project, batch, 0, 9).await);
+    unavailable("granted", store.granted(project, &agent, &[box_id]).await);
+    unavailable("spent", store.spent(project, turn).await);
+    unavailable("open_turns", store.open_turns(project, 9).await);
     store.close().await;
 }

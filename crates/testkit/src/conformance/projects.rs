@@ -4,7 +4,7 @@ use super::case::{Case, commit};
 use crate::fixtures::{ProjectBuilder, at, project_id};
 use cardwire_model::{
     Conflict, Expect, Project, ProjectSettings, Revision, Timestamp, Write,
-    project::{AclSettings, InheritMode},
+    project::{AclSettings, DelegationSettings, InheritMode, PmoSettings},
 };
 use cardwire_store::Store;
 use std::sync::Arc;
@@ -19,6 +19,13 @@ pub async fn a_project_comes_back_with_every_field(store: Arc<dyn Store>) {
             acl: AclSettings { inherit: InheritMode::Audit },
             workspace_root: Some("仓库/src".to_owned()),
             max_recursion_depth: Some(7),
+            pmo: PmoSettings {
+                fork_join_max_tasks: Some(i64::MAX),
+                fork_join_deadline_seconds: Some(-1),
+                max_tree_turns: Some(0),
+                max_open_turns: Some(9),
+            },
+            delegation: DelegationSettings { require_policy: true },
         },
         revision: Revision::new(41),
         deletions: 0,

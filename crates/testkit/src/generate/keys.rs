@@ -147,7 +147,8 @@ impl Generator {
         BatchId::from_uuid(uuid::Uuid::from_u128(1 + self.rng.below(4) as u128))
     }
 
-    fn some_time_ago(&mut self) -> Timestamp {
+    /// A moment like those that rows have.
+    pub fn some_time_ago(&mut self) -> Timestamp {
         Timestamp::from_micros(self.now - self.rng.below(2_000_000_000) as i64)
     }
 }

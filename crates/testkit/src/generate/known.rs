@@ -2,8 +2,8 @@
 
 use super::Generator;
 use cardwire_model::{
-    AgentId, AnswerKey, BoxId, CardId, Commit, EdgeId, InboxId, ProfileName, Realm, ResourceKind,
-    ResourceName, StepId, TokenId, TurnId, Write,
+    AgentId, AnswerKey, BatchId, BoxId, BranchKey, CardId, Commit, EdgeId, InboxId, ProfileName, Realm,
+    ResourceKind, ResourceName, StepId, Sweep, TokenId, TurnId, Write,
 };
 
 /// What was ever written in a realm, oldest first.
@@ -23,6 +23,11 @@ pub(super) struct Known {
     pub(super) resources: Vec<(ResourceKind, ResourceName)>,
     pub(super) agents: Vec<AgentId>,
     pub(super) identity_edges: Vec<EdgeId>,
+    pub(super) batches: Vec<BatchId>,
+    pub(super) branches: Vec<BranchKey>,
+    pub(super) sweeps: Vec<Sweep>,
+    pub(super) grants: Vec<(AgentId, BoxId)>,
+    pub(super) roots: Vec<TurnId>,
 }
 
 impl Generator {
@@ -50,6 +55,11 @@ impl Generator {
                 }
                 Write::PutAgent { was: None, agent } => known.agents.push(agent.id.clone()),
                 Write::AddIdentityEdge(edge) => known.identity_edges.push(edge.id),
+                Write::CreateBatch(batch) => known.batches.push(batch.id),
+                Write::AddBranch(branch) => known.branches.push(branch.key),
+                Write::AddSweep(sweep) => known.sweeps.push(*sweep),
+                Write::AddGrant(grant) => known.grants.push((grant.agent_id.clone(), grant.box_id)),
+                Write::Spend { root, .. } => known.roots.push(*root),
                 Write::DeleteCard { .. }
                 | Write::AppendCards { .. }
                 | Write::RewriteBox(_)
@@ -64,7 +74,12 @@ impl Generator {
                 | Write::UpdateCall(_)
                 | Write::PutProfile { was: Some(_), .. }
                 | Write::PutResource { was: Some(_), .. }
-                | Write::PutAgent { was: Some(_), .. } => {}
+                | Write::PutAgent { was: Some(_), .. }
+                | Write::BeginClose { .. }
+                | Write::CloseBatch(_)
+                | Write::MoveBranch { .. }
+                | Write::EndBranch(_)
+                | Write::EndSweep(_) => {}
             }
         }
     }

@@ -41,6 +41,18 @@ const OF_PROJECTS: &[(usize, Recipe)] = &[
     (5, Generator::put_resource),
     (5, Generator::put_agent),
     (3, Generator::add_identity_edge),
+    (8, Generator::fork),
+    (4, Generator::add_branch),
+    (6, Generator::enqueue_branch),
+    (9, Generator::move_branch),
+    (8, Generator::end_branches),
+    (4, Generator::begin_close),
+    (4, Generator::close_batch),
+    (4, Generator::close_amid_ends),
+    (4, Generator::add_sweep),
+    (4, Generator::end_sweep),
+    (4, Generator::add_grant),
+    (5, Generator::spend),
 ];
 
 const OF_ALL: &[(usize, Recipe)] = &[

@@ -2,6 +2,7 @@
 //!
 //! A spoiler is put at a random place among the writes or expectations, so that conflicts come early and late.
 
+mod batches;
 mod boxes;
 mod graph;
 mod records;
@@ -170,6 +171,36 @@ spoilers! {
     PutAbsentAgent = put_absent_agent,
     /// The id has an identity edge.
     AddTakenIdentityEdge = add_taken_identity_edge,
+    /// The id has a batch.
+    CreateTakenBatch = create_taken_batch,
+    /// One commit forks a batch twice.
+    CreateBatchTwice = create_batch_twice,
+    /// There is no such batch.
+    BeginCloseOfAbsentBatch = begin_close_of_absent_batch,
+    /// The batch is being closed already.
+    BeginCloseAgain = begin_close_again,
+    /// The batch was closed without that.
+    BeginCloseOfClosedBatch = begin_close_of_closed_batch,
+    /// There is no such batch.
+    CloseAbsentBatch = close_absent_batch,
+    /// Somebody closed it before.
+    CloseClosedBatch = close_closed_batch,
+    /// The batch is being closed for another reason, or for none.
+    CloseFromOtherClosing = close_from_other_closing,
+    /// Another project has the batch.
+    CloseForeignBatch = close_foreign_batch,
+    /// The key has a branch.
+    AddTakenBranch = add_taken_branch,
+    /// One commit adds a branch twice.
+    AddBranchTwice = add_branch_twice,
+    /// There is no such branch.
+    MoveAbsentBranch = move_absent_branch,
+    /// Another project has the branch.
+    MoveForeignBranch = move_foreign_branch,
+    /// The branch is in another state.
+    MoveBranchFromOtherStatus = move_branch_from_other_status,
+    /// The tree has grown past the limit.
+    SpendTooMuch = spend_too_much,
 }
 
 impl Generator {

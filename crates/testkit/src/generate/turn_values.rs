@@ -27,7 +27,7 @@ impl Generator {
         worker_target(if self.rng.chance(70) { "generic" } else { "special" })
     }
 
-    fn channel(&mut self) -> Channel {
+    pub(super) fn channel(&mut self) -> Channel {
         channel(if self.rng.chance(70) { "public" } else { "team-1" })
     }
 
@@ -46,7 +46,7 @@ impl Generator {
         if self.rng.chance(50) { Some(self.lately()) } else { None }
     }
 
-    fn maybe_text(&mut self) -> Option<String> {
+    pub(super) fn maybe_text(&mut self) -> Option<String> {
         if self.rng.chance(50) { Some(self.text()) } else { None }
     }
 
@@ -151,6 +151,7 @@ impl Generator {
             parent_turn: if parent { Some(self.any_turn(realm)) } else { None },
             parent_call: if parent { Some(self.call_name()) } else { None },
             parent_step: if parent { self.some(realm, |known| &known.steps) } else { None },
+            branch: None,
             output_box: if self.rng.chance(95) { Some(output_box) } else { None },
             payload: self.text(),
             worker_id: None,

@@ -60,7 +60,8 @@ impl Generator {
         let old = self.some_row(&commit.realm)?;
         let turn = self.ids.turn();
         let other = self.turn_row(&commit.realm, turn);
-        let new = InboxItem { id: old.id, ..self.changed_row(&other) };
+        let branch = self.some(&commit.realm, |known| &known.branches);
+        let new = InboxItem { id: old.id, branch, ..self.changed_row(&other) };
         commit.writes.push(Write::UpdateInbox { from: old.status, item: Box::new(new) });
         Some(())
     }

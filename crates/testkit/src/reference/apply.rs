@@ -4,12 +4,13 @@
 //! Unlike a backend it goes on after a conflict and names them all, so that the differential test knows when two
 //! stores may differ in the one they answer with.
 
+mod batches;
 mod graph;
 mod inbox;
 mod roster;
 mod turns;
 
-use super::state::{State, last};
+use super::state::{State, last, sweep_key};
 use cardwire_model::{
     AuditRow, BoxId, CardId, ChainHead, Commit, Conflict, Entry, Expect, Generation, Item, NewBox, Project,
     Realm, Timestamp, Token, TokenId, Write,
@@ -86,6 +87,7 @@ impl State {
         each!(projects, cards, boxes, entries, members, tokens, answers, events, audit, chain);
         each!(heads, copies, inbox, queue, turns, edges, correlations, steps, calls);
         each!(profiles, resources, agents, identity_edges);
+        each!(batches, branches, sweeps, grants, trees);
     }
 
     fn holds(&self, realm: &Realm, expect: &Expect) -> Applied {
@@ -162,6 +164,28 @@ impl State {
             Write::PutResource { was, resource } => self.put_resource(realm, *was, resource),
             Write::PutAgent { was, agent } => self.put_agent(realm, *was, agent),
             Write::AddIdentityEdge(edge) => self.add_identity_edge(realm, edge),
+            Write::CreateBatch(batch) => self.create_batch(realm, batch),
+            Write::BeginClose { batch_id, reason } => self.begin_close(realm, *batch_id, *reason),
+            Write::CloseBatch(batch) => self.close_batch(realm, batch),
+            Write::AddBranch(branch) => self.add_branch(realm, branch),
+            Write::MoveBranch { from, branch } => self.move_branch(realm, *from, branch),
+            Write::EndBranch(end) => {
+                self.end_branch(realm, end);
+                Ok(())
+            }
+            Write::AddSweep(sweep) => {
+                self.sweeps.put(sweep_key(realm, *sweep), *sweep);
+                Ok(())
+            }
+            Write::EndSweep(sweep) => {
+                self.sweeps.remove(&sweep_key(realm, *sweep));
+                Ok(())
+            }
+            Write::AddGrant(grant) => {
+                self.add_grant(realm, grant);
+                Ok(())
+            }
+            Write::Spend { root, turns, limit } => self.spend(realm, *root, *turns, *limit),
         }
     }
 

@@ -2,10 +2,10 @@
 
 use super::table::Table;
 use cardwire_model::{
-    Agent, AgentId, Answer, AnswerKey, AuditRow, BoxHead, BoxId, Card, CardId, ChainHead, Edge, EdgeId,
-    EdgePhase, Entry, Event, Generation, Head, IdentityEdge, InboxId, InboxItem, NewEvent, Primitive,
-    Profile, ProfileName, Project, ProjectId, Realm, Resource, ResourceKind, ResourceName, Step, StepId,
-    Timestamp, Token, TokenId, ToolCall, TurnId,
+    Agent, AgentId, Answer, AnswerKey, AuditRow, Batch, BatchId, BoxHead, BoxId, Branch, BranchKey, Card,
+    CardId, ChainHead, Edge, EdgeId, EdgePhase, Entry, Event, Generation, Grant, Head, IdentityEdge, InboxId,
+    InboxItem, NewEvent, Primitive, Profile, ProfileName, Project, ProjectId, Realm, Resource, ResourceKind,
+    ResourceName, Step, StepId, Sweep, Timestamp, Token, TokenId, ToolCall, TurnId,
 };
 use cardwire_store::Unsealed;
 use uuid::Uuid;
@@ -20,6 +20,9 @@ pub(super) type AgentKey = (Realm, AgentId);
 pub(super) type InboxKey = (Realm, InboxId);
 pub(super) type CorrelationKey = (Realm, Primitive, EdgePhase, String, Uuid);
 pub(super) type CallKey = (Realm, TurnId, String);
+/// Sweeps are ordered by the name of their scope.
+pub(super) type SweepKey = (Realm, (&'static str, Uuid));
+pub(super) type GrantKey = (Realm, AgentId, BoxId);
 
 /// Everything a store holds. Pure: no lock, no async; the generator of random commits uses it as its oracle.
 #[derive(Debug, Default)]
@@ -53,6 +56,12 @@ pub struct State {
     pub(super) resources: Table<(Realm, (ResourceKind, ResourceName)), Resource>,
     pub(super) agents: Table<AgentKey, Agent>,
     pub(super) identity_edges: Table<(Realm, EdgeId), IdentityEdge>,
+    pub(super) batches: Table<(Realm, BatchId), Batch>,
+    pub(super) branches: Table<(Realm, BranchKey), Branch>,
+    pub(super) sweeps: Table<SweepKey, Sweep>,
+    pub(super) grants: Table<GrantKey, Grant>,
+    /// How many turns were started below each root.
+    pub(super) trees: Table<(Realm, TurnId), u32>,
 }
 
 impl State {
@@ -161,4 +170,9 @@ impl State {
 pub(super) fn last<V: Clone>(table: &Table<Numbered, V>, realm: &Realm) -> u64 {
     let key = |number| (realm.clone(), number);
     table.range(key(0)..=key(u64::MAX)).next_back().map_or(0, |((_, number), _)| *number)
+}
+
+/// Where a sweep is kept.
+pub(super) fn sweep_key(realm: &Realm, sweep: Sweep) -> SweepKey {
+    (realm.clone(), (sweep.scope(), sweep.uuid()))
 }

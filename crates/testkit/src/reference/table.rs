@@ -39,6 +39,12 @@ impl<K: Ord + Clone, V: Clone> Table<K, V> {
         self.before.push((key, old));
     }
 
+    /// Removes a row, if it is there.
+    pub(super) fn remove(&mut self, key: &K) {
+        let old = self.rows.remove(key);
+        self.before.push((key.clone(), old));
+    }
+
     /// Removes rows for good: not part of any commit.
     pub(super) fn retain(&mut self, keep: impl FnMut(&K, &mut V) -> bool) -> u64 {
         let count = self.rows.len();
@@ -81,6 +87,18 @@ mod tests {
         table.put(1, "changed");
         table.put(1, "changed again");
         table.put(2, "new");
+        table.undo();
+        assert_eq!(table.range(..).collect::<Vec<_>>(), [(&1, &"kept")]);
+    }
+
+    #[test]
+    fn undo_restores_rows_that_were_removed() {
+        let mut table = Table::default();
+        table.put(1, "kept");
+        table.keep();
+        table.remove(&1);
+        table.remove(&1);
+        table.remove(&2);
         table.undo();
         assert_eq!(table.range(..).collect::<Vec<_>>(), [(&1, &"kept")]);
     }

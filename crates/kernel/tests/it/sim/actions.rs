@@ -143,6 +143,7 @@ async fn dispatch(world: Rc<World>) {
         parent_turn: None,
         parent_call: None,
         parent_step: None,
+        branch: None,
         source_agent: None,
         display_name: None,
         runtime_config: json("{}"),

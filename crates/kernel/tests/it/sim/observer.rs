@@ -123,7 +123,17 @@ impl Observer {
             | Write::PutProfile { .. }
             | Write::PutResource { .. }
             | Write::PutAgent { .. }
-            | Write::AddIdentityEdge(_) => {}
+            | Write::AddIdentityEdge(_)
+            | Write::CreateBatch(_)
+            | Write::BeginClose { .. }
+            | Write::CloseBatch(_)
+            | Write::AddBranch(_)
+            | Write::MoveBranch { .. }
+            | Write::EndBranch(_)
+            | Write::AddSweep(_)
+            | Write::EndSweep(_)
+            | Write::AddGrant(_)
+            | Write::Spend { .. } => {}
         }
     }
 

@@ -5,9 +5,12 @@ use super::{faults::Fault, mutants, world::Shared};
 use async_trait::async_trait;
 use cardwire_model::*;
 use cardwire_store::*;
-use std::sync::{
-    Arc, Mutex,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    collections::HashSet,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 pub(super) struct SimStore {
@@ -264,6 +267,99 @@ impl Turns for SimStore {
         limit: usize,
     ) -> Res<Vec<Resource>> {
         self.inner.resources(project, kind, after, limit).await
+    }
+}
+
+#[async_trait]
+impl Batches for SimStore {
+    async fn batch(&self, project: &ProjectId, batch: BatchId) -> Res<Option<Batch>> {
+        self.read().await?;
+        self.inner.batch(project, batch).await
+    }
+
+    async fn batches(
+        &self,
+        project: &ProjectId,
+        filter: &BatchFilter,
+        before: Option<BatchId>,
+        limit: usize,
+    ) -> Res<Vec<Batch>> {
+        self.read().await?;
+        self.inner.batches(project, filter, before, limit).await
+    }
+
+    async fn branches(
+        &self,
+        project: &ProjectId,
+        batch: BatchId,
+        from: u32,
+        limit: usize,
+    ) -> Res<Vec<Branch>> {
+        self.read().await?;
+        self.inner.branches(project, batch, from, limit).await
+    }
+
+    async fn standing(
+        &self,
+        project: &ProjectId,
+        batch: BatchId,
+        due: Timestamp,
+        quiet: Timestamp,
+        limit: usize,
+    ) -> Res<Option<Standing>> {
+        self.read().await?;
+        self.inner.standing(project, batch, due, quiet, limit).await
+    }
+
+    async fn running_batches(
+        &self,
+        after: Option<&(ProjectId, BatchId)>,
+        limit: usize,
+    ) -> Res<Vec<(ProjectId, BatchId)>> {
+        self.read().await?;
+        self.inner.running_batches(after, limit).await
+    }
+
+    async fn sweeps(&self, after: Option<&(ProjectId, Sweep)>, limit: usize) -> Res<Vec<(ProjectId, Sweep)>> {
+        self.read().await?;
+        self.inner.sweeps(after, limit).await
+    }
+
+    async fn open_children(
+        &self,
+        project: &ProjectId,
+        parent: TurnId,
+        after: Option<TurnId>,
+        limit: usize,
+    ) -> Res<Vec<TurnId>> {
+        self.read().await?;
+        self.inner.open_children(project, parent, after, limit).await
+    }
+
+    async fn open_branches(
+        &self,
+        project: &ProjectId,
+        batch: BatchId,
+        from: u32,
+        limit: usize,
+    ) -> Res<Vec<(BranchKey, TurnId)>> {
+        self.read().await?;
+        self.inner.open_branches(project, batch, from, limit).await
+    }
+
+    async fn granted(&self, project: &ProjectId, agent: &AgentId, boxes: &[BoxId]) -> Res<HashSet<BoxId>> {
+        self.read().await?;
+        self.inner.granted(project, agent, boxes).await
+    }
+
+    async fn spent(&self, project: &ProjectId, root: TurnId) -> Res<u32> {
+        self.read().await?;
+        self.inner.spent(project, root).await
+    }
+
+    async fn open_turns(&self, project: &ProjectId, limit: u32) -> Res<u32> {
+        self.read().await?;
+        self.inner.open_turns(project, limit).await
     }
 }
 

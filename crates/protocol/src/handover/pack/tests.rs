@@ -46,8 +46,12 @@ fn inherited(n: u128, cards: &[u128], depth: u16) -> Inherited {
     Inherited { head, cards, card_types: HashSet::new() }
 }
 
+fn shared(inherited: &[Inherited]) -> Vec<Arc<Inherited>> {
+    inherited.iter().cloned().map(Arc::new).collect()
+}
+
 fn pack(command: &PackContext, inherited: &[Inherited]) -> Result<Assembly, Rejection> {
-    assemble(command, &target(), inherited, &moment())
+    assemble(command, &target(), &shared(inherited), &moment())
 }
 
 fn ids(assembly: &Assembly) -> Vec<CardId> {
@@ -288,7 +292,8 @@ fn pk_17_packing_makes_one_box_and_nothing_else() {
 fn pk_19_the_record_names_tool_source_profile_boxes_and_rules() {
     let packing = inherit(json!(["b"]));
     let command = command(json!({}), &packing);
-    let decision = decide(&project(), &command, &target(), &[inherited(1, &[1], 0)], &moment()).unwrap();
+    let decision =
+        decide(&project(), &command, &target(), &shared(&[inherited(1, &[1], 0)]), &moment()).unwrap();
     let [audit] = &decision.commit.audit[..] else { panic!("{:?}", decision.commit.audit) };
     assert_eq!(
         (audit.action, &audit.subject),
@@ -330,7 +335,13 @@ fn x_04_an_agent_hands_on_only_what_it_was_handed() {
         let boxes = allowed.iter().copied().map(box_id).collect();
         let reach = Reach::HandedOver { boxes, mode };
         let command = PackContext { reach, ..command(json!({}), &inherit(json!(["b"]))) };
-        decide(&project(), &command, &target(), &[inherited(1, &[1], 0), inherited(2, &[2], 0)], &moment())
+        decide(
+            &project(),
+            &command,
+            &target(),
+            &shared(&[inherited(1, &[1], 0), inherited(2, &[2], 0)]),
+            &moment(),
+        )
     };
     assert!(within(&[1, 2], InheritMode::Enforce).is_ok());
     for allowed in [&[][..], &[1], &[2], &[3]] {

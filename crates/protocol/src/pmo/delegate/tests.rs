@@ -3,7 +3,7 @@
 use super::{super::calls, *};
 use crate::fixtures::{box_id, card_id, moment, project, uuid};
 use cardwire_model::{
-    Channel, Generation, InboxId, InheritMode, Live, LiveState, Timestamp, TurnEpoch, TurnId, Write,
+    Channel, Generation, InboxId, InheritMode, Live, LiveState, PmoSettings, Timestamp, TurnEpoch,
 };
 
 fn parse(tool: &str, args: &Value) -> Result<Option<Delegate>, Invalid> {
@@ -104,8 +104,9 @@ fn box_head(n: u128) -> BoxHead {
 }
 
 fn given(target: Target, inherited: &[u128]) -> Given {
-    let from =
-        |n: &u128| Inherited { head: box_head(*n), cards: vec![card_id(*n)], card_types: HashSet::new() };
+    let from = |n: &u128| {
+        Arc::new(Inherited { head: box_head(*n), cards: vec![card_id(*n)], card_types: HashSet::new() })
+    };
     let known = [50, 60].map(|n| (box_id(n), box_head(n)));
     Given {
         parties: Parties {
@@ -115,6 +116,8 @@ fn given(target: Target, inherited: &[u128]) -> Given {
             target,
         },
         inherited: inherited.iter().map(from).collect(),
+        granted: HashSet::new(),
+        budget: Budget::default(),
         known: Boxes { heads: known.into(), writers: vec![] },
     }
 }
@@ -129,6 +132,8 @@ fn call(by_turn: Option<u128>) -> Call {
         args: Map::new(),
         max_depth: 20,
         acl: InheritMode::Enforce,
+        pmo: PmoSettings::default(),
+        require_policy: false,
     }
 }
 

@@ -182,7 +182,9 @@ impl Composite for InboxRow<'_> {
         row.put(&Type::TEXT, &item.parent_step.as_ref().map(|step| step.as_str()))?;
         row.put(&Type::UUID, &item.output_box.map(|box_id| box_id.uuid()))?;
         row.put(&Type::TEXT, &item.payload)?;
-        put_state(row, item)
+        put_state(row, item)?;
+        row.put(&Type::UUID, &item.branch.map(|branch| branch.batch_id.uuid()))?;
+        row.put(&Type::INT8, &item.branch.map(|branch| i64::from(branch.index)))
     }
 }
 

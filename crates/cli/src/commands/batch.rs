@@ -1,0 +1,94 @@
+//! `cardwire batch`.
+
+use crate::{
+    cli::{InProject, Page},
+    client::{Answer, Client},
+    context::Context,
+    failure::Failure,
+    output::Output,
+    route::Route,
+    text::cell,
+};
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+
+#[derive(Debug, Args)]
+pub(crate) struct BatchArgs {
+    #[command(flatten)]
+    project: InProject,
+    #[command(subcommand)]
+    command: BatchCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum BatchCommand {
+    /// List batches, newest first.
+    List {
+        /// Only batches that this agent has forked.
+        #[arg(long, value_name = "AGENT")]
+        agent: Option<String>,
+        /// Only batches in this state: running, success, partial, failed or timeout.
+        #[arg(long)]
+        status: Option<String>,
+        #[command(flatten)]
+        page: Page,
+    },
+    /// Show a batch with its tasks.
+    #[command(visible_alias = "show")]
+    Get {
+        /// Its id, `batch_…`.
+        id: String,
+    },
+    /// Call a batch off: what has not ended is stopped.
+    Cancel {
+        /// Its id, `batch_…`.
+        id: String,
+    },
+}
+
+pub(crate) async fn run(args: BatchArgs, context: &Context, client: &Client) -> Result<(), Failure> {
+    let (project, output) = (args.project.name()?, context.output);
+    let route = |segments: &[&str]| Route::in_project(project, &[&["batches"], segments].concat());
+    match args.command {
+        BatchCommand::List { agent, status, page } => {
+            let route = route(&[])?.query("agent_id", agent.as_deref()).query("status", status.as_deref());
+            list(client.get(&route.page(&page)).await?, output)
+        }
+        BatchCommand::Get { id } => show(client.get(&route(&[&id])?).await?, output),
+        BatchCommand::Cancel { id } => {
+            let answer = client.post(&route(&[&id])?.verb("cancel"), &json!({})).await?;
+            if output.json {
+                return output.json(&answer.text);
+            }
+            let batch: Value = answer.parse()?;
+            output.line(format_args!("{id} is {}", cell(&batch["status"])))
+        }
+    }
+}
+
+fn list(answer: Answer, output: Output) -> Result<(), Failure> {
+    if output.json {
+        return output.json(&answer.text);
+    }
+    let list: Value = answer.parse()?;
+    let items = list["items"].as_array().map_or(&[][..], Vec::as_slice);
+    let names = ["batch_id", "parent_agent_id", "status", "task_count", "created_at", "closed_at"];
+    let rows = items.iter().map(|batch| names.map(|name| cell(&batch[name])).to_vec()).collect();
+    output.table(&["BATCH", "PARENT", "STATUS", "TASKS", "CREATED", "CLOSED"], rows)?;
+    output.more(&list["next_cursor"]);
+    Ok(())
+}
+
+fn show(answer: Answer, output: Output) -> Result<(), Failure> {
+    if output.json {
+        return output.json(&answer.text);
+    }
+    let batch: Value = answer.parse()?;
+    let fields = batch.as_object().into_iter().flatten().filter(|(name, _)| *name != "tasks");
+    let fields: Vec<_> = fields.map(|(name, value)| (name.as_str(), cell(value))).collect();
+    output.fields(&fields)?;
+    let tasks = batch["tasks"].as_array().map_or(&[][..], Vec::as_slice);
+    let names = ["task_index", "status", "agent_id", "output_box_id", "error_detail"];
+    let rows = tasks.iter().map(|task| names.map(|name| cell(&task[name])).to_vec()).collect();
+    output.table(&["TASK", "STATUS", "AGENT", "OUTPUT", "ERROR"], rows)
+}

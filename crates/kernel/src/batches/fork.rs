@@ -1,0 +1,97 @@
+//! Forking: read what every task needs, decide, and wait for the join if the caller wants to.
+
+use super::FollowUp;
+use crate::{
+    Kernel, KernelError,
+    pmo::{Calling, Seen},
+};
+use cardwire_model::{Agent, Head, Keys, ProjectId, Realm};
+use cardwire_protocol::{
+    Decision, Moment, Rejection,
+    batch::{
+        args::Fork,
+        fork::{self, Given},
+    },
+    pmo::calls::{Answered, Call},
+};
+use std::time::Duration;
+
+/// How long to wait between two looks at a batch that somebody waits for.
+const PAUSES: [u64; 4] = [5, 10, 25, 50];
+
+impl Kernel {
+    pub(crate) async fn fork(
+        &self,
+        project: &ProjectId,
+        call: &Call,
+        tool_call_id: &str,
+        from: (Agent, Option<Head>),
+        moment: &Moment,
+    ) -> Result<Decision<Answered>, KernelError> {
+        let fork = Fork::parse(&call.args, &call.pmo).map_err(Rejection::from)?;
+        let calling = self.calling(project, from).await?;
+        let given = self.given_tasks(project, call, &fork, &calling).await?;
+        Ok(fork::decide(project, call, tool_call_id.to_owned(), &fork, &given, moment)?)
+    }
+
+    /// BM-04: everything is read and checked before anything is made.
+    async fn given_tasks(
+        &self,
+        project: &ProjectId,
+        call: &Call,
+        fork: &Fork,
+        calling: &Calling,
+    ) -> Result<Given, KernelError> {
+        let (mut seen, mut tasks) = (Seen::default(), Vec::with_capacity(fork.tasks.len()));
+        for task in &fork.tasks {
+            let (given, amiss) = self.given(project, call, task, calling, &mut seen).await?;
+            amiss.check()?;
+            tasks.push(given);
+        }
+        let parent = match calling.live_turn() {
+            Some(turn) => {
+                let keys = Keys { turn: Some(turn), ..Keys::default() };
+                Some(self.store.load(&Realm::from(project.clone()), &keys).await?)
+            }
+            None => None,
+        };
+        let lineage = self.lineage(project, calling).await?;
+        let budget = self.budget(project, call, &lineage).await?;
+        let ancestors = lineage.into_iter().map(|(_, agent)| agent).collect();
+        Ok(Given { tasks, parent, ancestors, window: calling.window, budget })
+    }
+
+    /// A fork of which no branch could be dispatched has ended already.
+    pub(crate) async fn started(&self, project: &ProjectId, answered: &Answered) {
+        if let Some(batch) = answered.batch {
+            let follow_up = FollowUp { batches: vec![batch], ..FollowUp::default() };
+            self.follow(project, follow_up, None).await;
+        }
+    }
+
+    /// Waits for the join of a batch, for so long. The answer then has the result in it.
+    pub async fn await_batch(
+        &self,
+        project: &ProjectId,
+        answered: Answered,
+        wait: Duration,
+    ) -> Result<Answered, KernelError> {
+        let Some(batch) = answered.batch else { return Ok(answered) };
+        let joined = async {
+            let mut pauses = PAUSES.into_iter();
+            let mut pause = 0;
+            loop {
+                if let Some(result) = self.batch_result(project, batch).await? {
+                    return Ok::<_, KernelError>(result);
+                }
+                pause = pauses.next().unwrap_or(pause);
+                tokio::time::sleep(Duration::from_millis(pause)).await;
+            }
+        };
+        let Ok(result) = tokio::time::timeout(wait, joined).await else { return Ok(answered) };
+        let mut result = result?;
+        result["batch_id"] = batch.to_string().into();
+        let result_card = self.batch(project, batch).await?.batch.result_card;
+        Ok(Answered { result, result_card, ..answered })
+    }
+}

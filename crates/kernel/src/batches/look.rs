@@ -1,0 +1,210 @@
+//! Looking after a batch: see how it stands, do what `protocol` says, look again.
+
+use super::FollowUp;
+use crate::{Caller, Kernel, KernelError};
+use cardwire_model::{
+    Batch, BatchId, Branch, BranchStatus, Card, CardId, Commit, Keys, ProjectId, Realm, Timestamp, Write,
+    limits,
+};
+use cardwire_protocol::{
+    Actor, Moment, Rejection,
+    batch::{
+        branch::{self, NOTED_AFTER, Watch},
+        cancel, join,
+        progress::{self, Facts, Next},
+        view::{self, View},
+    },
+};
+use cardwire_store::{CommitError, Standing};
+use std::{collections::HashMap, sync::Arc};
+
+/// What a look has done.
+#[derive(Debug, Default)]
+pub(crate) struct Looked {
+    pub(crate) follow_up: FollowUp,
+    /// By name, in order.
+    pub(crate) done: Vec<&'static str>,
+}
+
+/// In whose name.
+pub(super) fn caller() -> Caller {
+    Caller { actor: Actor::system("pmo.batch_manager") }
+}
+
+impl Kernel {
+    /// Does with a batch what is to be done now.
+    pub(crate) async fn look_after(
+        &self,
+        project: &ProjectId,
+        batch: BatchId,
+        now: Option<Timestamp>,
+    ) -> Result<Looked, KernelError> {
+        let mut looked = Looked::default();
+        let mut lost = 0;
+        while lost < limits::DECIDE_ATTEMPTS {
+            let moment = self.moment_at(&caller(), now);
+            let quiet = moment.now.plus_seconds(-NOTED_AFTER);
+            let found = self.store.standing(project, batch, moment.now, quiet, limits::BRANCH_PAGE).await?;
+            let Some(standing) = found else { return Ok(looked) };
+            if self.watch_branches(project, &standing, &moment, &mut looked).await? {
+                continue;
+            }
+            let facts = Facts {
+                batch: &standing.batch,
+                open: standing.open,
+                failed: standing.failed,
+                succeeded: standing.succeeded,
+                dispatched: standing.dispatched,
+                pending: standing.pending.len(),
+            };
+            let stands = match progress::next(&facts, moment.now) {
+                Next::Nothing => return Ok(looked),
+                Next::BeginClose(reason) => {
+                    let commit = cancel::begin(project, &standing.batch, reason, &moment);
+                    self.applied(commit, &mut looked, "begin_close").await?
+                }
+                Next::Dispatch(count) => {
+                    self.dispatch_branches(project, &standing, count, &moment, &mut looked).await?
+                }
+                Next::Join => {
+                    if self.join(project, &standing.batch, &moment, &mut looked).await? {
+                        return Ok(looked);
+                    }
+                    false
+                }
+            };
+            lost += usize::from(!stands);
+        }
+        Err(KernelError::Contended)
+    }
+
+    /// Whether the commit was applied; not when somebody else got in between.
+    async fn applied(
+        &self,
+        commit: Commit,
+        looked: &mut Looked,
+        what: &'static str,
+    ) -> Result<bool, KernelError> {
+        if commit.is_empty() {
+            return Ok(false);
+        }
+        match self.apply(commit).await {
+            Ok(more) => {
+                looked.follow_up.extend(more);
+                looked.done.push(what);
+                Ok(true)
+            }
+            Err(CommitError::Conflict(_)) => Ok(false),
+            Err(CommitError::Store(error)) => Err(error.into()),
+        }
+    }
+
+    /// BM-19. Answers whether a branch has failed by it, so that the batch stands otherwise now.
+    async fn watch_branches(
+        &self,
+        project: &ProjectId,
+        standing: &Standing,
+        moment: &Moment,
+        looked: &mut Looked,
+    ) -> Result<bool, KernelError> {
+        let mut failed = false;
+        for row in &standing.unleased {
+            let Some(turn) = row.turn_id else { continue };
+            let Some(item) = self.store.turn(project, turn).await? else { continue };
+            let Watch::Note { branch, wake } = branch::watch(&standing.batch, row, &item, moment.now) else {
+                continue;
+            };
+            failed |= branch.status == BranchStatus::Failed;
+            if wake {
+                looked.follow_up.wake.extend(branch.agent_id.clone());
+            }
+            let mut commit = Commit::new(project.clone());
+            commit.writes.push(Write::MoveBranch { from: row.status, branch });
+            self.applied(commit, looked, "watch").await?;
+        }
+        Ok(failed)
+    }
+
+    /// BM-08, BM-10
+    async fn dispatch_branches(
+        &self,
+        project: &ProjectId,
+        standing: &Standing,
+        count: usize,
+        moment: &Moment,
+        looked: &mut Looked,
+    ) -> Result<bool, KernelError> {
+        let realm = Realm::from(project.clone());
+        let mut stands = false;
+        for row in standing.pending.iter().take(count) {
+            let keys = Keys { agent: row.agent_id.clone(), ..Keys::default() };
+            let mut snapshot = self.store.load(&realm, &keys).await?;
+            let output = branch::output_box(&snapshot);
+            let profile = snapshot.agent.as_ref().map(|agent| agent.profile_box);
+            let keys = Keys {
+                boxes: [profile, row.context_box, output].into_iter().flatten().collect(),
+                writers_of: output.into_iter().collect(),
+                ..Keys::default()
+            };
+            let found = self.store.load(&realm, &keys).await?;
+            (snapshot.boxes, snapshot.writers) = (found.boxes, found.writers);
+            match branch::dispatch(&snapshot, project, &standing.batch, row, moment) {
+                Ok(decision) => stands |= self.applied(decision.commit, looked, "dispatch").await?,
+                Err(Rejection::Lost(agent)) => {
+                    self.rebuild_at(project, &caller(), &agent, Some(moment.now)).await?;
+                }
+                Err(rejection) => return Err(rejection.into()),
+            }
+        }
+        Ok(stands)
+    }
+
+    /// Answers whether the batch is closed by this.
+    async fn join(
+        &self,
+        project: &ProjectId,
+        batch: &Batch,
+        moment: &Moment,
+        looked: &mut Looked,
+    ) -> Result<bool, KernelError> {
+        let branches = self.viewed_branches(project, batch).await?;
+        let parent = match batch.parent_turn {
+            Some(turn) => {
+                let (realm, keys) =
+                    (Realm::from(project.clone()), Keys { turn: Some(turn), ..Keys::default() });
+                let mut rows = self.store.load(&realm, &keys).await?;
+                self.load_next_box(&realm, &mut rows).await?;
+                Some(rows)
+            }
+            None => None,
+        };
+        match join::decide(parent.as_ref(), project, batch, branches, moment) {
+            Ok(decision) => self.applied(decision.commit, looked, "join").await,
+            Err(Rejection::Lost(agent)) => {
+                self.rebuild_at(project, &caller(), &agent, Some(moment.now)).await?;
+                Ok(false)
+            }
+            Err(rejection) => Err(rejection.into()),
+        }
+    }
+
+    /// Every branch with what its deliverable says. Cards are read a few at a time: only their digests are kept.
+    pub(super) async fn viewed_branches(
+        &self,
+        project: &ProjectId,
+        batch: &Batch,
+    ) -> Result<Vec<(Branch, View)>, KernelError> {
+        let branches = self.all_branches(project, batch.id).await?;
+        let mut viewed = Vec::with_capacity(branches.len());
+        for page in branches.chunks(limits::BATCH_IDS) {
+            let ids: Vec<CardId> = page.iter().filter_map(|branch| branch.deliverable).collect();
+            let cards = self.get_cards(project, &ids, false).await?;
+            let cards: HashMap<CardId, &Arc<Card>> = cards.iter().map(|card| (card.id, card)).collect();
+            viewed.extend(page.iter().map(|branch| {
+                let card = branch.deliverable.and_then(|id| cards.get(&id)).map(|card| card.as_ref());
+                (branch.clone(), view::of(branch, card, batch.result_tokens))
+            }));
+        }
+        Ok(viewed)
+    }
+}

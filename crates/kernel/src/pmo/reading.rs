@@ -1,0 +1,221 @@
+//! What a call that hands over must know: who calls, who gets the work, what is inherited and what may still be started. A
+//! fork with many tasks reads each profile and each box once.
+
+use crate::{Kernel, KernelError};
+use cardwire_model::{Agent, AgentId, BoxHead, BoxId, Head, Keys, Profile, ProjectId, Realm, TurnId};
+use cardwire_protocol::{
+    Rejection,
+    handover::pack::{self, Inherited},
+    pmo::{
+        budget::{Budget, Tree},
+        calls::Call,
+        delegate::{self, Boxes, Delegate, Given, Parties, Strategy, Target},
+    },
+};
+use serde_json::Value;
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    sync::Arc,
+};
+
+/// Who calls, and what its profile says about that.
+#[derive(Debug, Clone)]
+pub(crate) struct Calling {
+    pub(crate) agent: Agent,
+    pub(crate) head: Option<Head>,
+    policy: Option<Value>,
+    /// Tokens of the model's window.
+    pub(crate) window: Option<u64>,
+}
+
+impl Calling {
+    /// The turn that the call belongs to.
+    pub(crate) fn live_turn(&self) -> Option<TurnId> {
+        self.head.as_ref().and_then(|head| head.live.as_ref()).map(|live| live.turn_id)
+    }
+}
+
+/// What was read for a call.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    profiles: HashMap<String, Profile>,
+    inherited: HashMap<BoxId, Arc<Inherited>>,
+    heads: BTreeMap<BoxId, BoxHead>,
+}
+
+/// Boxes of a handover that cannot be given.
+#[derive(Debug, Default)]
+pub(crate) struct Amiss {
+    /// They are not there.
+    pub(crate) missing: Vec<BoxId>,
+    /// They are out of the caller's reach.
+    pub(crate) denied: Vec<BoxId>,
+}
+
+impl Amiss {
+    /// Refuses a handover with which anything is amiss. Whether a box out of reach is there is nobody's business.
+    pub(crate) fn check(&self) -> Result<(), Rejection> {
+        if let Some(id) = self.denied.first() {
+            return Err(Rejection::UnauthorizedBox { id: id.to_string() });
+        }
+        self.missing.first().map_or(Ok(()), |id| Err(pack::no_box(id)))
+    }
+}
+
+impl Kernel {
+    /// An agent of the roster with its head.
+    pub(crate) async fn party(
+        &self,
+        project: &ProjectId,
+        id: &AgentId,
+    ) -> Result<(Agent, Option<Head>), KernelError> {
+        let keys = Keys { agent: Some(id.clone()), ..Keys::default() };
+        let found = self.store.load(&Realm::from(project.clone()), &keys).await?;
+        let missing = || Rejection::NotFound { what: "agent", id: id.to_string() };
+        let agent = found.agent.ok_or_else(missing)?;
+        if found.head.is_none() && found.lost.as_ref().is_some_and(|lost| lost.is_something()) {
+            return Err(Rejection::Lost(id.clone()).into());
+        }
+        Ok((agent, found.head))
+    }
+
+    /// The caller, and its profile as it is now.
+    pub(crate) async fn calling(
+        &self,
+        project: &ProjectId,
+        (agent, head): (Agent, Option<Head>),
+    ) -> Result<Calling, KernelError> {
+        let content = match self.profile(project, &agent.profile_name).await {
+            Ok((_, card)) => card.content.to_value(),
+            Err(KernelError::Rejected(Rejection::NotFound { .. })) => Value::Null,
+            Err(error) => return Err(error),
+        };
+        let window = content.pointer("/llm_config/context_window").and_then(Value::as_u64);
+        Ok(Calling { agent, head, policy: content.get("delegation_policy").cloned(), window })
+    }
+
+    /// Everything that one handover needs to be decided, and what is amiss with its boxes.
+    pub(crate) async fn given(
+        &self,
+        project: &ProjectId,
+        call: &Call,
+        command: &Delegate,
+        calling: &Calling,
+        seen: &mut Seen,
+    ) -> Result<(Given, Amiss), KernelError> {
+        let parties = Parties {
+            caller: calling.agent.clone(),
+            caller_head: calling.head.clone(),
+            policy: calling.policy.clone(),
+            target: self.target(project, command, seen).await?,
+        };
+        let boxes = delegate::boxes(call, command, &parties)?;
+        // An operator reaches every box; what a turn reaches includes what was granted to its agent.
+        let granted = match call.by_turn {
+            Some(_) if !boxes.is_empty() => self.store.granted(project, &call.caller, &boxes).await?,
+            Some(_) | None => HashSet::new(),
+        };
+        let denied = pack::denied(&delegate::reach(call, &parties, &granted), &boxes);
+        let unseen: Vec<BoxId> = boxes
+            .iter()
+            .copied()
+            .filter(|id| !seen.inherited.contains_key(id) && !denied.contains(id))
+            .collect();
+        let mut missing = vec![];
+        if !unseen.is_empty() {
+            let (found, not_there) = self.inherited(project, &command.required(), &unseen).await?;
+            seen.inherited.extend(found.into_iter().map(|from| (from.head.box_id, from)));
+            missing = not_there;
+        }
+        let inherited = boxes.iter().filter_map(|id| seen.inherited.get(id)).map(Arc::clone).collect();
+        let known = self.boxes_of(project, &parties, seen).await?;
+        let given = Given { parties, inherited, granted, budget: Budget::default(), known };
+        Ok((given, Amiss { missing, denied }))
+    }
+
+    async fn target(
+        &self,
+        project: &ProjectId,
+        command: &Delegate,
+        seen: &mut Seen,
+    ) -> Result<Target, KernelError> {
+        let name = &command.target_ref;
+        if command.strategy == Strategy::New {
+            if !seen.profiles.contains_key(name) {
+                let profile = self.resolve_profile(project, name).await?;
+                seen.profiles.insert(name.clone(), profile);
+            }
+            return Ok(Target::New(seen.profiles[name].clone()));
+        }
+        let missing = |_| Rejection::NotFound { what: "agent", id: name.clone() };
+        let (agent, head) = self.party(project, &name.parse().map_err(missing)?).await?;
+        Ok(match command.strategy {
+            Strategy::Reuse => Target::Reuse(agent, head),
+            Strategy::New | Strategy::Clone => Target::Clone(agent, head),
+        })
+    }
+
+    async fn boxes_of(
+        &self,
+        project: &ProjectId,
+        parties: &Parties,
+        seen: &mut Seen,
+    ) -> Result<Boxes, KernelError> {
+        let (output, profile) = (parties.output_box(), parties.profile_box());
+        if output.is_none()
+            && let Some(head) = seen.heads.get(&profile)
+        {
+            return Ok(Boxes { heads: BTreeMap::from([(profile, head.clone())]), writers: vec![] });
+        }
+        let keys = Keys {
+            boxes: output.into_iter().chain([profile]).collect(),
+            writers_of: output.into_iter().collect(),
+            ..Keys::default()
+        };
+        let found = self.store.load(&Realm::from(project.clone()), &keys).await?;
+        seen.heads.extend(found.boxes.get(&profile).map(|head| (profile, head.clone())));
+        Ok(Boxes { heads: found.boxes.into_iter().collect(), writers: found.writers.into_iter().collect() })
+    }
+
+    /// The caller's live turn and those above it, up to the root, with their agents.
+    pub(crate) async fn lineage(
+        &self,
+        project: &ProjectId,
+        calling: &Calling,
+    ) -> Result<Vec<(TurnId, AgentId)>, KernelError> {
+        let Some(live) = calling.head.as_ref().and_then(|head| head.live.as_ref()) else { return Ok(vec![]) };
+        let mut lineage = vec![(live.turn_id, calling.agent.id.clone())];
+        let mut above = live.depth;
+        while above > 0 {
+            let (turn, _) = lineage[lineage.len() - 1].clone();
+            let item = self.store.turn(project, turn).await?;
+            let Some(parent) = item.and_then(|item| item.parent_turn) else { break };
+            let Some(parent) = self.store.turn(project, parent).await? else { break };
+            lineage.push((parent.turn_id, parent.agent_id));
+            above -= 1;
+        }
+        Ok(lineage)
+    }
+
+    /// What may still be started.
+    pub(crate) async fn budget(
+        &self,
+        project: &ProjectId,
+        call: &Call,
+        lineage: &[(TurnId, AgentId)],
+    ) -> Result<Budget, KernelError> {
+        let tree = match lineage.last() {
+            Some((root, _)) => Some(Tree {
+                root: *root,
+                spent: self.store.spent(project, *root).await?,
+                limit: call.pmo.tree_turns(),
+            }),
+            None => None,
+        };
+        let open = match call.pmo.open_turns() {
+            Some(limit) => Some((self.store.open_turns(project, limit).await?, limit)),
+            None => None,
+        };
+        Ok(Budget { tree, open })
+    }
+}

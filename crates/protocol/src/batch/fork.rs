@@ -1,0 +1,244 @@
+//! Fork: one commit makes the batch, its branches with their agents, contexts and turns, the caller's open call and the edge
+//! that asks for the join (BM-04..BM-09).
+
+use super::{args::Fork, branch, state_event, view};
+use crate::{
+    Decision, Moment, RefusalCode, Rejection,
+    pmo::{
+        budget::Budget,
+        calls::{self, Answered, Call},
+        delegate::{self, Delegate, Strategy},
+    },
+    turn::{dispatch::Receipt, system_tool},
+};
+use cardwire_model::{
+    AgentId, Batch, BatchId, BatchStatus, Branch, BranchKey, BranchStatus, Commit, Edge, EdgeId, EdgePhase,
+    Live, Primitive, ProjectId, Snapshot, Timestamp, TurnId, Write,
+};
+use serde_json::json;
+
+/// What was read.
+#[derive(Debug, Clone)]
+pub struct Given {
+    /// For each task, in order.
+    pub tasks: Vec<delegate::Given>,
+    /// The rows of the caller's live turn, if it has one.
+    pub parent: Option<Snapshot>,
+    /// The agents whose turns wait for the caller's, and the caller itself if it has a live turn.
+    pub ancestors: Vec<AgentId>,
+    /// The caller's context window in tokens, if its profile tells it.
+    pub window: Option<u64>,
+    /// What the caller may still start.
+    pub budget: Budget,
+}
+
+/// Forks.
+pub fn decide(
+    project: &ProjectId,
+    call: &Call,
+    tool_call_id: String,
+    fork: &Fork,
+    given: &Given,
+    moment: &Moment,
+) -> Result<Decision<Answered>, Rejection> {
+    let head = given.tasks.first().and_then(|task| task.parties.caller_head.as_ref());
+    let parent = head.and_then(|head| head.live.as_deref());
+    check_depth(call, parent)?;
+    check_cycles(fork, &given.ancestors)?;
+    let mut commit = Commit::new(project.clone());
+    commit.writes.extend(given.budget.spend(fork.tasks.len() as u32)?);
+    open_call(&mut commit, project, call, &tool_call_id, given, parent, moment)?;
+    let batch = Batch {
+        id: BatchId::from_uuid(moment.fresh.uuid()),
+        parent_agent: call.caller.clone(),
+        parent_turn: parent.map(|live| live.turn_id),
+        parent_epoch: parent.and(head).map(|head| head.epoch),
+        parent_call: tool_call_id.clone(),
+        channel: call.channel.clone(),
+        trace_id: call.trace_id.clone(),
+        depth: parent.map_or(0, |live| live.depth + 1),
+        branches: fork.tasks.len() as u32,
+        fail_fast: fork.fail_fast,
+        enough: fork.enough,
+        parallel: fork.parallel,
+        result_tokens: view::share(given.window, fork.tasks.len() as u32),
+        deadline_at: fork
+            .deadline
+            .map(|micros| Timestamp::from_micros(moment.now.micros().saturating_add(micros))),
+        created_at: moment.now,
+        status: BatchStatus::Running,
+        closing: None,
+        result_card: None,
+        closed_at: None,
+    };
+    commit.writes.push(Write::CreateBatch(Box::new(batch.clone())));
+    commit.writes.push(Write::AddEdge(Box::new(join_edge(&batch, EdgePhase::Request, moment))));
+    commit.events.push(state_event(&batch, moment));
+    for (index, (task, given)) in fork.tasks.iter().zip(&given.tasks).enumerate() {
+        add_branch(&mut commit, call, &batch, index as u32, task, given, moment)?;
+    }
+    let result =
+        json!({ "status": "accepted", "batch_id": batch.id.to_string(), "task_count": batch.branches });
+    let outcome = Answered {
+        tool_call_id,
+        result_card: None,
+        is_success: true,
+        batch: Some(batch.id),
+        result,
+        refused: None,
+    };
+    Ok(Decision { commit, outcome })
+}
+
+/// DP-04: for all branches at once, before anything is made.
+fn check_depth(call: &Call, parent: Option<&Live>) -> Result<(), Rejection> {
+    let Some(parent) = parent else { return Ok(()) };
+    let depth = parent.depth + 1;
+    if depth < call.max_depth {
+        return Ok(());
+    }
+    let message = format!("depth {depth} reaches the limit of {}", call.max_depth);
+    Err(Rejection::refused(RefusalCode::RecursionDepthExceeded, message))
+}
+
+/// A branch whose agent waits for the caller would wait for ever.
+fn check_cycles(fork: &Fork, ancestors: &[AgentId]) -> Result<(), Rejection> {
+    for (index, task) in fork.tasks.iter().enumerate() {
+        let waits = |agent: &AgentId| agent.as_str() == task.target_ref;
+        if task.strategy == Strategy::Reuse
+            && let Some(above) = ancestors.iter().position(waits)
+        {
+            let agent = &task.target_ref;
+            let message =
+                format!("args.tasks.{index}: agent {agent} waits for this call, {above} turns above");
+            return Err(Rejection::refused(RefusalCode::AncestorCycle, message));
+        }
+    }
+    Ok(())
+}
+
+/// The call is a card of the caller's turn, which has it open until the join; without a turn it is a card by itself.
+fn open_call(
+    commit: &mut Commit,
+    project: &ProjectId,
+    call: &Call,
+    tool_call_id: &str,
+    given: &Given,
+    parent: Option<&Live>,
+    moment: &Moment,
+) -> Result<(), Rejection> {
+    let card = calls::call_card(call, tool_call_id, moment)?;
+    match (&given.parent, parent) {
+        (Some(rows), Some(live)) => {
+            commit.append(system_tool::open(rows, project, live.turn_id, tool_call_id, card, moment)?);
+        }
+        (_, None) => commit.writes.push(Write::PutCard(Box::new(card))),
+        (None, Some(live)) => return Err(Rejection::not_found("turn", live.turn_id)),
+    }
+    Ok(())
+}
+
+/// The half of the exchange that asks for the join, or the one that answers (BM-07, BM-16).
+pub(super) fn join_edge(batch: &Batch, phase: EdgePhase, moment: &Moment) -> Edge {
+    let parent = (Some(batch.parent_agent.clone()), batch.parent_turn);
+    let (source, target) = match phase {
+        EdgePhase::Request => (parent, (None, None)),
+        EdgePhase::Response => ((None, None), parent),
+    };
+    Edge {
+        id: EdgeId::from_uuid(moment.fresh.uuid()),
+        primitive: Primitive::Join,
+        phase,
+        correlation_id: batch.id.to_string(),
+        source_agent: source.0,
+        source_turn: source.1,
+        target_agent: target.0,
+        target_turn: target.1,
+        depth: batch.depth.saturating_sub(1),
+        trace_id: batch.trace_id.clone(),
+        parent_step: None,
+        inbox_id: None,
+        request_hash: None,
+        created_at: moment.now,
+    }
+}
+
+/// A branch with everything it needs. Whoever cannot be given the work at all makes the branch fail, nothing else (BM-10).
+fn add_branch(
+    commit: &mut Commit,
+    call: &Call,
+    batch: &Batch,
+    index: u32,
+    task: &Delegate,
+    given: &delegate::Given,
+    moment: &Moment,
+) -> Result<(), Rejection> {
+    let key = BranchKey { batch_id: batch.id, index };
+    let turn = TurnId::from_uuid(moment.fresh.uuid());
+    let mut made = Commit::new(commit.realm.clone());
+    let prepared = delegate::prepare(&mut made, call, task, given, moment)?;
+    let blank = Branch {
+        key,
+        status: BranchStatus::Pending,
+        agent_id: Some(prepared.agent.id.clone()),
+        turn_id: Some(turn),
+        epoch: None,
+        context_box: Some(prepared.context.box_id),
+        output_box: None,
+        attempts: 0,
+        next_attempt_at: None,
+        deliverable: None,
+        error_detail: None,
+        error_code: None,
+        warning: None,
+        created_at: moment.now,
+        updated_at: moment.now,
+    };
+    let waits = batch.parallel > 0 && index >= batch.parallel;
+    let row = if waits {
+        commit.append(made);
+        blank
+    } else {
+        let tried = delegate::dispatch_to(
+            &mut made,
+            call,
+            &batch.parent_call,
+            given,
+            &prepared,
+            Some((key, turn)),
+            moment,
+        );
+        match tried {
+            Ok(receipt) => {
+                commit.append(made);
+                dispatched(blank, &receipt)
+            }
+            Err(Rejection::Refused(refusal)) => {
+                let row = branch::refused(&blank, &refusal, moment);
+                if row.status == BranchStatus::Pending {
+                    commit.append(made);
+                    row
+                } else {
+                    let agent_id = row.agent_id.filter(|_| task.strategy == Strategy::Reuse);
+                    Branch { agent_id, turn_id: None, context_box: None, ..row }
+                }
+            }
+            Err(rejection) => return Err(rejection),
+        }
+    };
+    commit.writes.push(Write::AddBranch(Box::new(row)));
+    Ok(())
+}
+
+/// The branch, its turn in the inbox.
+pub(super) fn dispatched(branch: Branch, receipt: &Receipt) -> Branch {
+    Branch {
+        status: BranchStatus::Dispatched,
+        turn_id: Some(receipt.turn_id),
+        epoch: receipt.epoch,
+        output_box: Some(receipt.output_box),
+        attempts: branch.attempts + 1,
+        next_attempt_at: None,
+        ..branch
+    }
+}

@@ -1,0 +1,126 @@
+//! What a branch brings into the result of its batch: a digest of its deliverable, cut to its share of the parent's budget
+//! (BM-12, OB-03). The whole of it stays in the branch's output box.
+
+use cardwire_model::{Branch, BranchStatus, Card, limits};
+use serde_json::{Value, json};
+
+/// Fields of a deliverable that a digest looks at (BM-12).
+const FIELDS: usize = 5;
+/// What an entry costs without any text, with the reference to its box, in tokens.
+const ENTRY: u32 = 48;
+/// The same without that reference.
+const BARE_ENTRY: u32 = 24;
+
+/// What became of a branch, as far as its deliverable tells.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct View {
+    /// What it says, in short.
+    pub summary: Option<String>,
+    /// Why nothing can be said.
+    pub error_code: Option<&'static str>,
+}
+
+/// The share of each branch in the result, in tokens. `window` is the caller's context window, if its profile tells it:
+/// half of that is left for everything else.
+pub fn share(window: Option<u64>, branches: u32) -> u32 {
+    let budget = window.map_or(limits::RESULT_TOKENS, |window| u32::try_from(window / 2).unwrap_or(u32::MAX));
+    budget.min(limits::RESULT_TOKENS_MAX) / branches.max(1)
+}
+
+/// Looks at a deliverable. `tokens` is the branch's share.
+pub fn of(branch: &Branch, card: Option<&Card>, tokens: u32) -> View {
+    let nothing = |code| View { summary: None, error_code: Some(code) };
+    if branch.deliverable.is_none() {
+        return nothing("missing_deliverable_card_id");
+    }
+    let Some(card) = card else { return nothing("deliverable_read_failed") };
+    let text = text_of(card);
+    View { summary: text.and_then(|text| cut(&text, tokens.saturating_sub(ENTRY))), error_code: None }
+}
+
+/// The digest of the fields, else the field called summary, else the text of the card.
+fn text_of(card: &Card) -> Option<String> {
+    let content = card.content.to_value();
+    if let Some(fields) = content.get("fields").and_then(Value::as_array) {
+        let told = fields.iter().take(FIELDS).filter_map(|field| {
+            let (name, value) = (field.get("name")?.as_str()?, field_text(field.get("value")?)?);
+            Some(format!("{name}: {value}"))
+        });
+        let digest: Vec<String> = told.collect();
+        if !digest.is_empty() {
+            return Some(digest.join(" | "));
+        }
+        let named = |field: &&Value| {
+            field.get("name").and_then(Value::as_str).is_some_and(|name| name.eq_ignore_ascii_case("summary"))
+        };
+        return fields.iter().find(named).and_then(|field| field_text(field.get("value")?));
+    }
+    match content {
+        Value::String(text) => Some(text).filter(|text| !text.trim().is_empty()),
+        Value::Null => None,
+        other => Some(other.to_string()),
+    }
+}
+
+/// A value as text; nothing when it is empty.
+fn field_text(value: &Value) -> Option<String> {
+    let text = match value {
+        Value::Null => return None,
+        Value::String(text) => text.trim().to_owned(),
+        Value::Array(list) if list.is_empty() => return None,
+        Value::Object(object) if object.is_empty() => return None,
+        other => other.to_string(),
+    };
+    (!text.is_empty()).then_some(text)
+}
+
+/// As much of a text as so many tokens hold; nothing when they hold nothing.
+fn cut(text: &str, tokens: u32) -> Option<String> {
+    let room = u64::from(tokens) * 4;
+    if text.chars().map(quarters).sum::<u64>() <= room {
+        return (room > 0).then(|| text.to_owned());
+    }
+    // Room for the mark is kept.
+    let (mut left, mut kept) = (room.checked_sub(quarters('…'))?, String::new());
+    for character in text.chars() {
+        match left.checked_sub(quarters(character)) {
+            Some(rest) => left = rest,
+            None => break,
+        }
+        kept.push(character);
+    }
+    kept.push('…');
+    Some(kept)
+}
+
+/// What a character costs, in quarters of a token: as the token estimate has it, and more where JSON must escape it.
+const fn quarters(character: char) -> u64 {
+    match character {
+        '\0'..='\u{1f}' => 6,
+        '"' | '\\' => 2,
+        '\u{20}'..='\u{7f}' => 1,
+        _ => 4,
+    }
+}
+
+/// The entry of a branch in the parent's result (BM-17).
+pub fn entry(branch: &Branch, view: &View, tokens: u32) -> Value {
+    let mut entry = json!({ "task_index": branch.key.index, "status": branch.status.as_str() });
+    if let Some(summary) = &view.summary {
+        entry["summary"] = summary.as_str().into();
+    }
+    if let Some(output) = branch.output_box.filter(|_| tokens >= BARE_ENTRY) {
+        entry["output_box_id"] = output.to_string().into();
+    }
+    if branch.status != BranchStatus::Success {
+        let code = branch.error_code.as_deref().or(view.error_code);
+        let error = branch.error_detail.as_deref().or(code);
+        if let Some(error) = error.and_then(|error| cut(error, tokens)) {
+            entry["error"] = error.into();
+        }
+    }
+    entry
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,91 @@
+//! Calls that a turn makes of the system itself and that are answered later, by the system: the call is opened in the
+//! commit that starts the work, and answered in the commit that ends it.
+
+use super::{Outcome, fence, report, work::Work};
+use crate::{Moment, Rejection};
+use cardwire_model::{
+    Card, CardId, Commit, InboxKind, Origin, ProjectId, Snapshot, Status, TurnEpoch, TurnId, card::ToolStatus,
+};
+use serde_json::{Value, json};
+
+/// The turn has made a call: its card is in the output box, and whoever waits for it will be answered.
+pub(crate) fn open(
+    snapshot: &Snapshot,
+    project: &ProjectId,
+    turn_id: TurnId,
+    tool_call_id: &str,
+    card: Card,
+    moment: &Moment,
+) -> Result<Commit, Rejection> {
+    let held = fence::live(snapshot, project, turn_id, live_epoch(snapshot))?;
+    let mut work = Work::new(held, moment);
+    let card = work.put(card);
+    work.open_call(tool_call_id, Some(card), false)?;
+    work.append(false)?;
+    Ok(work.stay(()).commit)
+}
+
+/// The answer of the system to a call.
+pub(crate) struct SystemAnswer<'a> {
+    /// Who answers.
+    pub(crate) author: &'a str,
+    /// Which tool was called.
+    pub(crate) function: &'a str,
+    /// How it ended.
+    pub(crate) status: ToolStatus,
+    /// What came out.
+    pub(crate) result: &'a Value,
+    /// What went wrong.
+    pub(crate) error: Option<&'a Value>,
+}
+
+/// What became of an answer.
+pub(crate) struct Taken {
+    /// To be applied.
+    pub(crate) commit: Commit,
+    /// The `tool.result` card.
+    pub(crate) card: CardId,
+}
+
+/// Answers a call, if its turn is still live and still has it open (BM-20): whatever the epoch, because a turn that was
+/// given back still waits.
+pub(crate) fn answer(
+    snapshot: &Snapshot,
+    project: &ProjectId,
+    turn_id: TurnId,
+    tool_call_id: &str,
+    answer: &SystemAnswer<'_>,
+    moment: &Moment,
+) -> Result<Option<Taken>, Rejection> {
+    let held = match fence::live(snapshot, project, turn_id, live_epoch(snapshot)) {
+        Ok(held) => held,
+        Err(Rejection::StaleTurn(..)) => return Ok(None),
+        Err(rejection) => return Err(rejection),
+    };
+    let mut work = Work::new(held, moment);
+    // An output box that takes no more cannot hold up the batch: the turn is told by the time it waits for.
+    if !work.open.iter().any(|call| call.tool_call_id == tool_call_id) || !work.is_writable() {
+        return Ok(None);
+    }
+    let content = json!({
+        "status": answer.status.as_str(), "after_execution": "suspend",
+        "result": answer.result, "error": answer.error,
+    });
+    let extra = [
+        ("role", json!("tool")),
+        ("author_id", json!(answer.author)),
+        ("function_name", json!(answer.function)),
+    ];
+    let card = work.own_card("tool.result", &content, &extra, Some(tool_call_id), Origin::Tool)?;
+    let card = work.put(card);
+    let waited = work.answer(tool_call_id, answer.status, false, card).unwrap_or(false);
+    let taken = report::take(work, snapshot, InboxKind::ToolResult, tool_call_id, card, u32::from(waited))?;
+    debug_assert!(matches!(taken.outcome, Outcome::Reported(_)), "an answer is a report");
+    Ok(Some(Taken { commit: taken.commit, card }))
+}
+
+/// The epoch of whatever is live: the turn itself is what is asked for.
+fn live_epoch(snapshot: &Snapshot) -> TurnEpoch {
+    let live = snapshot.head.as_ref().filter(|head| head.status() != Status::Idle);
+    live.map_or(TurnEpoch::ZERO, |head| head.epoch)
+}
