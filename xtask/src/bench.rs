@@ -29,7 +29,7 @@ pub(crate) struct Args {
     /// How long each side of a round takes.
     #[arg(long)]
     seconds: Option<u64>,
-    /// Of the area `turns`, only cases that start like this.
+    /// Of the areas `turns` and `fork_join`, only cases that start like this.
     #[arg(long)]
     only: Option<String>,
     /// Report without failing on a missed target.
@@ -46,6 +46,9 @@ enum Area {
     Facts,
     /// Turns: from enqueue to task event.
     Turns,
+    /// Forks: from the call to the parent's result.
+    #[value(name = "fork_join")]
+    ForkJoin,
 }
 
 impl Area {
@@ -53,6 +56,7 @@ impl Area {
         match self {
             Self::Facts => "facts",
             Self::Turns => "turns",
+            Self::ForkJoin => "fork_join",
         }
     }
 }

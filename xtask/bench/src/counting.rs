@@ -3,7 +3,7 @@
 //! Counted are commits that were applied and the rows they write, as far as the commit itself names them: what a
 //! backend keeps beside them (positions, a second copy of a head) is not seen here.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -72,7 +72,17 @@ fn rows_of_write(write: &Write) -> usize {
         | Write::PutProfile { .. }
         | Write::PutResource { .. }
         | Write::PutAgent { .. }
-        | Write::AddIdentityEdge(_) => 1,
+        | Write::AddIdentityEdge(_)
+        | Write::CreateBatch(_)
+        | Write::BeginClose { .. }
+        | Write::CloseBatch(_)
+        | Write::AddBranch(_)
+        | Write::MoveBranch { .. }
+        | Write::EndBranch(_)
+        | Write::AddSweep(_)
+        | Write::EndSweep(_)
+        | Write::AddGrant(_)
+        | Write::Spend { .. } => 1,
     }
 }
 
@@ -236,6 +246,88 @@ impl Turns for Counting {
         limit: usize,
     ) -> Res<Vec<Resource>> {
         self.inner.resources(project, kind, after, limit).await
+    }
+}
+
+#[async_trait]
+impl Batches for Counting {
+    async fn batch(&self, project: &ProjectId, batch: BatchId) -> Res<Option<Batch>> {
+        self.inner.batch(project, batch).await
+    }
+
+    async fn batches(
+        &self,
+        project: &ProjectId,
+        filter: &BatchFilter,
+        before: Option<BatchId>,
+        limit: usize,
+    ) -> Res<Vec<Batch>> {
+        self.inner.batches(project, filter, before, limit).await
+    }
+
+    async fn branches(
+        &self,
+        project: &ProjectId,
+        batch: BatchId,
+        from: u32,
+        limit: usize,
+    ) -> Res<Vec<Branch>> {
+        self.inner.branches(project, batch, from, limit).await
+    }
+
+    async fn standing(
+        &self,
+        project: &ProjectId,
+        batch: BatchId,
+        due: Timestamp,
+        quiet: Timestamp,
+        limit: usize,
+    ) -> Res<Option<Standing>> {
+        self.inner.standing(project, batch, due, quiet, limit).await
+    }
+
+    async fn running_batches(
+        &self,
+        after: Option<&(ProjectId, BatchId)>,
+        limit: usize,
+    ) -> Res<Vec<(ProjectId, BatchId)>> {
+        self.inner.running_batches(after, limit).await
+    }
+
+    async fn sweeps(&self, after: Option<&(ProjectId, Sweep)>, limit: usize) -> Res<Vec<(ProjectId, Sweep)>> {
+        self.inner.sweeps(after, limit).await
+    }
+
+    async fn open_children(
+        &self,
+        project: &ProjectId,
+        parent: TurnId,
+        after: Option<TurnId>,
+        limit: usize,
+    ) -> Res<Vec<TurnId>> {
+        self.inner.open_children(project, parent, after, limit).await
+    }
+
+    async fn open_branches(
+        &self,
+        project: &ProjectId,
+        batch: BatchId,
+        from: u32,
+        limit: usize,
+    ) -> Res<Vec<(BranchKey, TurnId)>> {
+        self.inner.open_branches(project, batch, from, limit).await
+    }
+
+    async fn granted(&self, project: &ProjectId, agent: &AgentId, boxes: &[BoxId]) -> Res<HashSet<BoxId>> {
+        self.inner.granted(project, agent, boxes).await
+    }
+
+    async fn spent(&self, project: &ProjectId, root: TurnId) -> Res<u32> {
+        self.inner.spent(project, root).await
+    }
+
+    async fn open_turns(&self, project: &ProjectId, limit: u32) -> Res<u32> {
+        self.inner.open_turns(project, limit).await
     }
 }
 

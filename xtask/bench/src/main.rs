@@ -9,6 +9,7 @@
 mod counting;
 mod database;
 mod facts;
+mod fork_join;
 mod measure;
 mod plain_card;
 mod postgres;
@@ -47,7 +48,7 @@ struct Args {
     /// How long each side of a round takes.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=60))]
     seconds: u64,
-    /// Of the area `turns`, only cases that start like this.
+    /// Of the areas `turns` and `fork_join`, only cases that start like this.
     #[arg(long)]
     only: Option<String>,
     /// Report without failing on a missed target.
@@ -70,6 +71,9 @@ enum Area {
     Facts,
     /// Turns: from enqueue to task event.
     Turns,
+    /// Forks: from the call to the parent's result.
+    #[value(name = "fork_join")]
+    ForkJoin,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -128,5 +132,6 @@ async fn measure_area(args: &Args, database: Arc<dyn Database>, plan: Plan) -> a
     match args.area {
         Area::Facts => facts::run(database, plan).await,
         Area::Turns => turns::run(database, plan, args.only.as_deref()).await,
+        Area::ForkJoin => fork_join::run(database, plan, args.only.as_deref()).await,
     }
 }

@@ -7,7 +7,7 @@ mod crew;
 mod delay;
 mod history;
 mod idle;
-mod place;
+pub(crate) mod place;
 mod restart;
 mod throughput;
 

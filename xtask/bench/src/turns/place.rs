@@ -20,9 +20,9 @@ use crate::world::{TEXT, World};
 
 /// A project, its agents and the box they are all given.
 #[derive(Clone)]
-pub(super) struct Place {
-    pub(super) world: World,
-    pub(super) agents: Vec<AgentId>,
+pub(crate) struct Place {
+    pub(crate) world: World,
+    pub(crate) agents: Vec<AgentId>,
     profile_box: BoxId,
     context_box: BoxId,
     thought: CardDraft,
@@ -32,7 +32,7 @@ pub(super) struct Place {
 
 impl Place {
     /// A project with so many agents and one card for all of them.
-    pub(super) async fn create(kernel: Arc<Kernel>, name: &str, agents: usize) -> anyhow::Result<Self> {
+    pub(crate) async fn create(kernel: Arc<Kernel>, name: &str, agents: usize) -> anyhow::Result<Self> {
         let world = World::create(kernel, name).await?;
         let profile = NewProfile {
             name: "noop".parse()?,
@@ -57,7 +57,7 @@ impl Place {
         Ok(place)
     }
 
-    pub(super) async fn add_agent(&mut self, id: &str) -> anyhow::Result<AgentId> {
+    pub(crate) async fn add_agent(&mut self, id: &str) -> anyhow::Result<AgentId> {
         let id: AgentId = id.parse()?;
         let command = AddAgent {
             id: id.clone(),
@@ -71,21 +71,21 @@ impl Place {
         Ok(id)
     }
 
-    pub(super) fn kernel(&self) -> &Kernel {
+    pub(crate) fn kernel(&self) -> &Kernel {
         &self.world.kernel
     }
 
-    pub(super) fn caller(&self) -> &Caller {
+    pub(crate) fn caller(&self) -> &Caller {
         self.world.caller()
     }
 
     /// Gives an agent its next turn, in a new output box.
-    pub(super) async fn dispatch(&self, agent: &AgentId) -> anyhow::Result<()> {
+    pub(crate) async fn dispatch(&self, agent: &AgentId) -> anyhow::Result<()> {
         self.dispatch_with(agent, self.context_box, None).await
     }
 
     /// The same with boxes of the caller's choice.
-    pub(super) async fn dispatch_with(
+    pub(crate) async fn dispatch_with(
         &self,
         agent: &AgentId,
         context_box: BoxId,
@@ -103,6 +103,7 @@ impl Place {
             parent_turn: None,
             parent_call: None,
             parent_step: None,
+            branch: None,
             source_agent: None,
             display_name: None,
             runtime_config: self.empty.clone(),
@@ -118,7 +119,7 @@ impl Place {
     }
 
     /// Ends a leased turn with one card, one step and a deliverable.
-    pub(super) async fn finish(&self, lease: &Lease) -> anyhow::Result<()> {
+    pub(crate) async fn finish(&self, lease: &Lease) -> anyhow::Result<()> {
         let turn = lease.turn.as_ref().context("a lease without a turn")?;
         let proof = Proof::Lease(Hash256::of(&turn.secret));
         let cards = vec![NewTurnCard { id: None, draft: self.thought.clone() }];
@@ -150,13 +151,13 @@ impl Place {
     }
 
     /// Claims and starts what waits.
-    pub(super) async fn claim(&self, worker: &str, wait: Duration) -> anyhow::Result<Vec<Lease>> {
+    pub(crate) async fn claim(&self, worker: &str, wait: Duration) -> anyhow::Result<Vec<Lease>> {
         self.kernel().claim(self.caller(), &claim(worker, wait)?).await.context("cannot claim")
     }
 }
 
 /// What a worker asks for.
-pub(super) fn claim(worker: &str, wait: Duration) -> anyhow::Result<ClaimRequest> {
+pub(crate) fn claim(worker: &str, wait: Duration) -> anyhow::Result<ClaimRequest> {
     Ok(ClaimRequest {
         worker_target: target()?,
         worker_id: worker.to_owned(),
