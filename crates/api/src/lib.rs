@@ -30,6 +30,7 @@ pub mod turn_token;
 pub mod turns;
 pub mod verbs;
 pub mod view;
+pub mod yaml;
 
 pub use access::Access;
 pub use endpoints::{ENDPOINTS, Endpoint, Op};
