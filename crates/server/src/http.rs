@@ -3,10 +3,10 @@
 pub(crate) mod agents;
 pub(crate) mod boxes;
 pub(crate) mod cards;
+pub(crate) mod documents;
 pub(crate) mod pmo;
 pub(crate) mod profiles;
 pub(crate) mod projects;
-pub(crate) mod recipes;
 pub(crate) mod state;
 pub(crate) mod system;
 pub(crate) mod tokens;

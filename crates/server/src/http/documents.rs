@@ -1,38 +1,46 @@
-//! Recipes (API-07).
+//! Documents under names: tools, recipes, teams, and the plan (API-07). One family of handlers for all kinds.
 
 use super::next_cursor;
 use crate::{error::Answer, request::Request, respond};
 use axum::http::StatusCode;
-use cardwire_api::recipes::{RecipeIn, RecipeList, RecipeOut};
-use cardwire_model::ResourceKind::Recipe;
+use cardwire_api::documents::{self, DocumentList, DocumentOut};
+use cardwire_model::{Invalid, ResourceKind, ResourceName};
 
-pub(crate) async fn list(request: Request) -> Answer {
+pub(crate) async fn list(request: Request, kind: ResourceKind) -> Answer {
     let (limit, after) = (request.page_limit()?, request.parsed("cursor")?);
     let kernel = &request.state.kernel;
-    let page = kernel.list_resources(request.project()?, Recipe, after.as_ref(), limit).await?;
-    respond::ok(&RecipeList {
-        items: page.iter().map(|(recipe, card)| RecipeOut::new(recipe, &card.content)).collect(),
-        next_cursor: next_cursor(&page, limit, |(recipe, _)| recipe.name.to_string()),
+    let page = kernel.list_resources(request.project()?, kind, after.as_ref(), limit).await?;
+    respond::ok(&DocumentList {
+        items: page.iter().map(|(document, card)| DocumentOut::new(document, &card.content)).collect(),
+        next_cursor: next_cursor(&page, limit, |(document, _)| document.name.to_string()),
     })
 }
 
-pub(crate) async fn get(request: Request) -> Answer {
-    let name = request.param("recipe_name")?;
-    let (recipe, card) = request.state.kernel.resource(request.project()?, Recipe, &name).await?;
-    respond::ok(&RecipeOut::new(&recipe, &card.content))
+pub(crate) async fn get(request: Request, kind: ResourceKind) -> Answer {
+    let name = name(&request, kind)?;
+    let (document, card) = request.state.kernel.resource(request.project()?, kind, &name).await?;
+    respond::ok(&DocumentOut::new(&document, &card.content))
 }
 
-pub(crate) async fn put(request: Request) -> Answer {
-    let name = request.param("recipe_name")?;
-    let draft = request.body::<RecipeIn>()?.into_draft(&name, &request.body)?;
+pub(crate) async fn put(request: Request, kind: ResourceKind) -> Answer {
+    let name = name(&request, kind)?;
+    let draft = documents::draft(kind, &name, &request.json()?)?;
     let (kernel, content) = (&request.state.kernel, draft.content.clone());
-    let put = kernel.put_resource(request.project()?, &request.caller()?, Recipe, name, draft).await?;
+    let put = kernel.put_resource(request.project()?, &request.caller()?, kind, name, draft).await?;
     let status = if put.created { StatusCode::CREATED } else { StatusCode::OK };
-    Ok(respond::json(status, &RecipeOut::new(&put.resource, &content)))
+    Ok(respond::json(status, &DocumentOut::new(&put.resource, &content)))
 }
 
-pub(crate) async fn delete(request: Request) -> Answer {
-    let name = request.param("recipe_name")?;
-    request.state.kernel.delete_resource(request.project()?, &request.caller()?, Recipe, &name).await?;
+pub(crate) async fn delete(request: Request, kind: ResourceKind) -> Answer {
+    let name = name(&request, kind)?;
+    request.state.kernel.delete_resource(request.project()?, &request.caller()?, kind, &name).await?;
     respond::no_content()
+}
+
+/// The document the path is about. A project has one plan, which has the name of its kind.
+fn name(request: &Request, kind: ResourceKind) -> Result<ResourceName, Invalid> {
+    match documents::parameter(kind) {
+        Some(parameter) => request.param(parameter),
+        None => kind.as_str().parse(),
+    }
 }
