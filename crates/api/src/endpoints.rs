@@ -1,6 +1,7 @@
 //! The table of endpoints: one row drives routing, access, the OpenAPI document and the isolation tests, so that
 //! none of them can forget a route.
 
+mod documents;
 mod facts;
 mod op;
 mod pmo;
@@ -11,7 +12,7 @@ mod turns;
 
 pub use op::Op;
 
-use crate::{Access, error::ErrorBody};
+use crate::{Access, error::ErrorBody, yaml};
 use utoipa::{
     PartialSchema, ToSchema,
     openapi::{RefOr, Schema},
@@ -68,7 +69,7 @@ pub enum QueryKind {
 #[derive(Clone, Copy)]
 pub struct Body {
     /// `application/json` unless said otherwise.
-    pub content_type: &'static str,
+    pub content_types: &'static [&'static str],
     /// The schema's name in the document.
     pub name: fn() -> String,
     /// The schema.
@@ -80,10 +81,11 @@ pub struct Body {
 }
 
 /// The areas, in the order of the document.
-const AREAS: [&[Endpoint]; 6] = [
+const AREAS: [&[Endpoint]; 7] = [
     system::ENDPOINTS,
     facts::ENDPOINTS,
     roster::ENDPOINTS,
+    documents::ENDPOINTS,
     pmo::ENDPOINTS,
     turns::ENDPOINTS,
     state::ENDPOINTS,
@@ -116,12 +118,14 @@ const fn all() -> [Endpoint; COUNT] {
     all
 }
 
+const JSON: &str = "application/json";
+
 /// The body of every error.
 pub const ERROR: Option<Body> = json::<ErrorBody>();
 
 const fn json<T: ToSchema>() -> Option<Body> {
     Some(Body {
-        content_type: "application/json",
+        content_types: &[JSON],
         name: || T::name().into_owned(),
         schema: <T as PartialSchema>::schema,
         collect: <T as ToSchema>::schemas,
@@ -129,11 +133,16 @@ const fn json<T: ToSchema>() -> Option<Body> {
     })
 }
 
-const fn typed<T: ToSchema>(content_type: &'static str) -> Option<Body> {
+const fn typed<T: ToSchema>(content_types: &'static [&'static str]) -> Option<Body> {
     match json::<T>() {
-        Some(body) => Some(Body { content_type, ..body }),
+        Some(body) => Some(Body { content_types, ..body }),
         None => None,
     }
+}
+
+/// A body that people write: JSON, or the same as YAML.
+const fn yaml<T: ToSchema>() -> Option<Body> {
+    typed::<T>(&[JSON, yaml::CONTENT_TYPES[0]])
 }
 
 const fn json_list<T: ToSchema>() -> Option<Body> {

@@ -97,7 +97,7 @@ fn content(body: &Body) -> Value {
         (false, true) => one,
         (false, false) => schema_value((body.schema)()),
     };
-    json!({ body.content_type: { "schema": schema } })
+    body.content_types.iter().map(|content_type| (*content_type, json!({ "schema": schema }))).collect()
 }
 
 /// Types of the standard library have a schema but no entry of their own.
@@ -122,7 +122,9 @@ fn schema_value(schema: RefOr<Schema>) -> Value {
 fn parameters(endpoint: &Endpoint) -> Vec<Value> {
     let path = endpoint.parameters().map(|name| {
         let pattern = match name {
-            "project_id" | "agent_id" | "profile_name" => "^[A-Za-z0-9_-]{1,128}$",
+            "project_id" | "agent_id" | "profile_name" | "recipe_name" | "team_name" | "tool_name" | "tool" => {
+                "^[A-Za-z0-9_-]{1,128}$"
+            }
             "token_id" => "^tok_[0-9a-f]{32}$",
             "agent_turn_id" => "^turn_[0-9a-f]{32}$",
             _ => "^[0-9a-f]{32}$",

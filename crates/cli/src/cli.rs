@@ -1,7 +1,8 @@
 //! The command line: what is accepted, and the words of `--help`.
 
 use crate::commands::{
-    agent, audit, batch, boxes, card, completions, event, profile, project, tck, token, turn, up,
+    agent, audit, batch, boxes, card, completions, document, event, pmo, profile, project, tck, token, turn,
+    up,
 };
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -100,6 +101,16 @@ pub(crate) enum Ask {
     CardBox(boxes::BoxArgs),
     /// Write and read profiles: what agents are.
     Profile(profile::ProfileArgs),
+    /// Write and read tools: what workers run for agents.
+    Tool(document::DocumentArgs),
+    /// Write and read recipes: handovers that agents call by name.
+    Recipe(document::DocumentArgs),
+    /// Write and read teams: agents that work together.
+    Team(document::DocumentArgs),
+    /// Write and read the plan of the project.
+    Plan(document::PlanArgs),
+    /// Hand work to agents, and pack what they are given.
+    Pmo(pmo::PmoArgs),
     /// Add agents to the roster, and see what they are doing.
     Agent(agent::AgentArgs),
     /// Give agents something to do, and follow it.

@@ -32,6 +32,21 @@ pub(crate) struct Answer {
     pub(crate) text: String,
 }
 
+/// What a request carries.
+#[derive(Debug)]
+pub(crate) struct Payload {
+    pub(crate) content_type: &'static str,
+    pub(crate) text: String,
+}
+
+impl Payload {
+    pub(crate) const JSON: &'static str = "application/json";
+
+    pub(crate) fn json(text: String) -> Self {
+        Self { content_type: Self::JSON, text }
+    }
+}
+
 /// The bytes of a response that may have no end.
 pub(crate) type ByteStream = BoxStream<'static, Result<Bytes, Failure>>;
 
@@ -48,12 +63,8 @@ impl Client {
         self.send(Method::POST, route, Some(json(body)?)).await
     }
 
-    pub(crate) async fn put(
-        &self,
-        route: &Route,
-        body: &(impl serde::Serialize + Sync),
-    ) -> Result<Answer, Failure> {
-        self.send(Method::PUT, route, Some(json(body)?)).await
+    pub(crate) async fn put(&self, route: &Route, body: Payload) -> Result<Answer, Failure> {
+        self.send(Method::PUT, route, Some(body)).await
     }
 
     pub(crate) async fn patch(
@@ -73,7 +84,7 @@ impl Client {
         &self,
         method: Method,
         route: &Route,
-        body: Option<String>,
+        body: Option<Payload>,
     ) -> Result<Answer, Failure> {
         let answer = self.ask(method, route, body).await?;
         if (200..300).contains(&answer.status) { Ok(answer) } else { Err(answer.into_failure()) }
@@ -84,7 +95,7 @@ impl Client {
         &self,
         method: Method,
         route: &Route,
-        body: Option<String>,
+        body: Option<Payload>,
     ) -> Result<Answer, Failure> {
         match self {
             Self::Http(http) => http.ask(method, route, body).await,
@@ -113,8 +124,9 @@ impl Client {
     }
 }
 
-fn json(body: &impl serde::Serialize) -> Result<String, Failure> {
-    serde_json::to_string(body).map_err(|error| Failure::failed(format!("cannot write the request: {error}")))
+fn json(body: &impl serde::Serialize) -> Result<Payload, Failure> {
+    let text = serde_json::to_string(body);
+    text.map(Payload::json).map_err(|error| Failure::failed(format!("cannot write the request: {error}")))
 }
 
 impl Answer {
@@ -166,6 +178,14 @@ fn hint(status: u16, code: &str, message: &str) -> Option<&'static str> {
             Some("`cardwire project list` shows what there is")
         }
         404 if message.starts_with("agent not found") => Some("`cardwire agent list` shows what there is"),
+        404 if message.starts_with("profile not found") => {
+            Some("`cardwire profile list` shows what there is")
+        }
+        404 if message.starts_with("tool not found") => {
+            Some("`cardwire recipe list` and `cardwire tool list` show what there is")
+        }
+        404 if message.starts_with("recipe not found") => Some("`cardwire recipe list` shows what there is"),
+        404 if message.starts_with("team not found") => Some("`cardwire team list` shows what there is"),
         429 => Some("wait a second, or start the server with a higher `--rate-limit`"),
         503 => Some("`cardwire doctor` says more; the server's log has the details"),
         _ => None,

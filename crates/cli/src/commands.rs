@@ -9,7 +9,9 @@ mod card_get;
 mod card_put;
 pub(crate) mod completions;
 mod doctor;
+pub(crate) mod document;
 pub(crate) mod event;
+pub(crate) mod pmo;
 mod pmo_service;
 pub(crate) mod profile;
 pub(crate) mod project;
@@ -21,6 +23,7 @@ mod turn_dispatch;
 pub(crate) mod up;
 mod verify;
 mod watchdog;
+mod written;
 
 use crate::{
     cli::{Ask, Cli, Command},
@@ -30,6 +33,7 @@ use crate::{
     locate::{self, Init},
     logging::{self, LogFormat},
 };
+use document::Kind;
 
 /// Runs one command.
 pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
@@ -66,6 +70,11 @@ fn may_init(command: &Ask) -> Init {
         | Ask::Card(_)
         | Ask::CardBox(_)
         | Ask::Profile(_)
+        | Ask::Tool(_)
+        | Ask::Recipe(_)
+        | Ask::Team(_)
+        | Ask::Plan(_)
+        | Ask::Pmo(_)
         | Ask::Agent(_)
         | Ask::Turn(_)
         | Ask::Batch(_)
@@ -83,6 +92,11 @@ async fn ask(command: Ask, context: &Context, client: &Client) -> Result<(), Fai
         Ask::Card(args) => card::run(args, output, client).await,
         Ask::CardBox(args) => boxes::run(args, output, client).await,
         Ask::Profile(args) => profile::run(args, output, client).await,
+        Ask::Tool(args) => document::run(Kind::Tool, args, output, client).await,
+        Ask::Recipe(args) => document::run(Kind::Recipe, args, output, client).await,
+        Ask::Team(args) => document::run(Kind::Team, args, output, client).await,
+        Ask::Plan(args) => document::plan(args, output, client).await,
+        Ask::Pmo(args) => pmo::run(args, output, client).await,
         Ask::Agent(args) => agent::run(args, output, client).await,
         Ask::Turn(args) => turn::run(args, context, client).await,
         Ask::Batch(args) => batch::run(args, context, client).await,

@@ -16,6 +16,7 @@ use cardwire_protocol::{
         delegate::{self, Delegate},
         provision::{self, Provision},
     },
+    resource,
 };
 use cardwire_store::CommitError;
 use serde_json::Value;
@@ -133,7 +134,13 @@ impl Kernel {
         let missing = || Rejection::NotFound { what: "tool", id: call.tool.clone() };
         let name = call.tool.parse().map_err(|_| missing())?;
         let (_, card) = match self.resource(project, ResourceKind::Recipe, &name).await {
-            Err(KernelError::Rejected(Rejection::NotFound { .. })) => return Err(missing().into()),
+            Err(KernelError::Rejected(Rejection::NotFound { .. })) => {
+                return match self.resource(project, ResourceKind::Tool, &name).await {
+                    Ok(_) => Err(resource::runs_elsewhere(&name).into()),
+                    Err(KernelError::Rejected(Rejection::NotFound { .. })) => Err(missing().into()),
+                    Err(error) => Err(error),
+                };
+            }
             found => found?,
         };
         let recipe = Recipe::parse(&card.content).map_err(Rejection::from)?;

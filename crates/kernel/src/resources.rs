@@ -1,16 +1,17 @@
-//! Documents under names: recipes, and later tools and teams.
+//! Documents under names: tools, recipes, teams and the plan.
 
 use crate::{Caller, Kernel, KernelError, execute::Plan};
 use cardwire_model::{
-    Card, CardDraft, CardId, Keys, Origin, ProjectId, Realm, Resource, ResourceKind, ResourceName,
+    Card, CardDraft, CardId, Keys, Origin, ProjectId, Realm, Resource, ResourceKind, ResourceName, limits,
 };
 use cardwire_protocol::{
-    Rejection,
+    Decision, Rejection,
     resource::{
-        delete,
+        self, delete,
         put::{self, Put, PutResource},
     },
 };
+use cardwire_store::CommitError;
 use std::sync::Arc;
 
 impl Kernel {
@@ -25,16 +26,32 @@ impl Kernel {
     ) -> Result<Put, KernelError> {
         let realm = Realm::from(project.clone());
         let card = draft.into_card(self.card_id(), Origin::Operator, self.now())?;
-        let keys = Keys { resource: Some((kind, name.clone())), ..Keys::default() };
-        let current = match self.store.load(&realm, &keys).await?.resource {
-            Some(resource) => self.get_cards(project, &[resource.card_id], true).await?.pop(),
-            None => None,
-        };
-        let current = current.map(|card| Card::clone(&card));
-        let command = PutResource { kind, name, card, current };
-        let plan = Plan { realm: &realm, caller, keys, flat: None, remember: None };
-        self.execute_once(plan, |loaded, moment| put::decide(&loaded.snapshot, project, &command, moment))
-            .await
+        let mut command = PutResource { kind, name, card, current: None, rival: None };
+        let keys = |kind| Keys { resource: Some((kind, command.name.clone())), ..Keys::default() };
+        let (keys, rival) = (keys(kind), resource::rival(kind).map(keys));
+        // Not [`Self::execute`], because a rival is another row of the same kind of key.
+        for _ in 0..limits::DECIDE_ATTEMPTS {
+            let snapshot = self.store.load(&realm, &keys).await?;
+            command.rival = match &rival {
+                Some(keys) => self.store.load(&realm, keys).await?.resource,
+                None => None,
+            };
+            command.current = match &snapshot.resource {
+                Some(resource) => {
+                    let card = self.get_cards(project, &[resource.card_id], true).await?.pop();
+                    card.map(|card| Card::clone(&card))
+                }
+                None => None,
+            };
+            let Decision { commit, outcome } =
+                put::decide(&snapshot, project, &command, &self.moment(caller))?;
+            match self.commit(commit).await {
+                Ok(()) => return Ok(outcome),
+                Err(CommitError::Conflict(_)) => {}
+                Err(CommitError::Store(error)) => return Err(error.into()),
+            }
+        }
+        Err(KernelError::Contended)
     }
 
     /// Deletes a document.

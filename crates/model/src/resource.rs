@@ -1,4 +1,4 @@
-//! Resources that are documents: tools, recipes and teams, each a card under a name (API-07).
+//! Resources that are documents: tools, recipes, teams and the plan, each a card under a name (API-07).
 
 use crate::{CardId, ResourceName, Revision, Timestamp, inbox::names};
 
@@ -11,6 +11,8 @@ names! {
         Recipe = "recipe",
         /// Agents that work together.
         Team = "team",
+        /// What the project is about to do; there is one.
+        Plan = "plan",
     }
 }
 

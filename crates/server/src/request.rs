@@ -3,9 +3,9 @@
 use crate::{error::ApiError, state::State};
 use axum::{
     body::Bytes,
-    http::{HeaderMap, Method},
+    http::{HeaderMap, Method, header},
 };
-use cardwire_api::{Endpoint, ErrorCode, endpoints::QueryKind, parse};
+use cardwire_api::{Endpoint, ErrorCode, endpoints::QueryKind, parse, yaml};
 use cardwire_kernel::{
     Caller, KernelError, Remember,
     protocol::{
@@ -17,7 +17,7 @@ use cardwire_model::{
     AnswerKey, Hash256, Invalid, ProjectId, Timestamp, Token, TokenSecret, TurnId, hash::FieldHasher, limits,
 };
 use serde::de::DeserializeOwned;
-use std::{collections::HashMap, str::FromStr, sync::Arc};
+use std::{borrow::Cow, collections::HashMap, str::FromStr, sync::Arc};
 
 /// Who sent the request.
 #[derive(Clone)]
@@ -91,6 +91,16 @@ impl Request {
 
     pub(crate) fn body<T: DeserializeOwned>(&self) -> Result<T, Invalid> {
         parse::body(&self.body)
+    }
+
+    /// The body as JSON text; YAML is turned into it where its content type says so.
+    pub(crate) fn json(&self) -> Result<Cow<'_, [u8]>, Invalid> {
+        let content_type = self.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        if !content_type.is_some_and(yaml::is_yaml) {
+            return Ok(Cow::Borrowed(&self.body));
+        }
+        let text = std::str::from_utf8(&self.body).map_err(|_| Invalid::field("body", "must be UTF-8"))?;
+        yaml::to_json(text).map(|json| Cow::Owned(json.into_bytes()))
     }
 
     pub(crate) fn text(&self, name: &str) -> Option<&str> {

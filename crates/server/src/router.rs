@@ -16,7 +16,7 @@ use axum::{
 };
 use cardwire_api::{ENDPOINTS, Endpoint, ErrorCode, Op, openapi};
 use cardwire_kernel::Kernel;
-use cardwire_model::limits;
+use cardwire_model::{ResourceKind, limits};
 use std::{
     collections::{BTreeMap, HashMap},
     panic::AssertUnwindSafe,
@@ -200,10 +200,21 @@ async fn dispatch(op: Op, request: crate::request::Request) -> Answer {
         Op::ListAgents => http::agents::list(request).await,
         Op::AddAgent => http::agents::add(request).await,
         Op::GetAgent => http::agents::get(request).await,
-        Op::ListRecipes => http::recipes::list(request).await,
-        Op::GetRecipe => http::recipes::get(request).await,
-        Op::PutRecipe => http::recipes::put(request).await,
-        Op::DeleteRecipe => http::recipes::delete(request).await,
+        Op::ListTools => http::documents::list(request, ResourceKind::Tool).await,
+        Op::GetTool => http::documents::get(request, ResourceKind::Tool).await,
+        Op::PutTool => http::documents::put(request, ResourceKind::Tool).await,
+        Op::DeleteTool => http::documents::delete(request, ResourceKind::Tool).await,
+        Op::ListRecipes => http::documents::list(request, ResourceKind::Recipe).await,
+        Op::GetRecipe => http::documents::get(request, ResourceKind::Recipe).await,
+        Op::PutRecipe => http::documents::put(request, ResourceKind::Recipe).await,
+        Op::DeleteRecipe => http::documents::delete(request, ResourceKind::Recipe).await,
+        Op::ListTeams => http::documents::list(request, ResourceKind::Team).await,
+        Op::GetTeam => http::documents::get(request, ResourceKind::Team).await,
+        Op::PutTeam => http::documents::put(request, ResourceKind::Team).await,
+        Op::DeleteTeam => http::documents::delete(request, ResourceKind::Team).await,
+        Op::GetPlan => http::documents::get(request, ResourceKind::Plan).await,
+        Op::PutPlan => http::documents::put(request, ResourceKind::Plan).await,
+        Op::DeletePlan => http::documents::delete(request, ResourceKind::Plan).await,
         Op::PackContext => http::pmo::pack(request).await,
         Op::CallTool => http::pmo::call(request).await,
         Op::DispatchTurn => http::turns::dispatch(request).await,

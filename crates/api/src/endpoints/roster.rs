@@ -1,17 +1,14 @@
 //! Profiles and agents (API-07).
 
-use super::{CURSOR, Endpoint, LIMIT, Op, delete, get, json, post};
+use super::{CURSOR, Endpoint, LIMIT, Op, delete, get, json, post, yaml};
 use crate::{
     Access,
-    recipes::{RecipeIn, RecipeList, RecipeOut},
     roster::{AgentIn, AgentList, AgentOut, ProfileIn, ProfileList, ProfileOut},
 };
 use cardwire_model::Scope::{Operate, Read};
 
 const PROFILES: &str = "/projects/{project_id}/profiles";
 const PROFILE: &str = "/projects/{project_id}/profiles/{profile_name}";
-const RECIPES: &str = "/projects/{project_id}/recipes";
-const RECIPE: &str = "/projects/{project_id}/recipes/{recipe_name}";
 const AGENTS: &str = "/projects/{project_id}/agents";
 
 pub(super) const ENDPOINTS: &[Endpoint] = &[
@@ -23,7 +20,7 @@ pub(super) const ENDPOINTS: &[Endpoint] = &[
         PROFILE,
         Access::Project(Operate),
         "Write a profile. 200 when it was there.",
-        json::<ProfileIn>(),
+        yaml::<ProfileIn>(),
         (201, json::<ProfileOut>()),
     )
     .method("PUT"),
@@ -33,19 +30,6 @@ pub(super) const ENDPOINTS: &[Endpoint] = &[
         Access::Project(Operate),
         "Delete a profile. Its agents keep the box they were made with.",
     ),
-    get(Op::ListRecipes, RECIPES, Access::Project(Read), "Recipes by name.", json::<RecipeList>())
-        .query(&[CURSOR, LIMIT]),
-    get(Op::GetRecipe, RECIPE, Access::Project(Read), "A recipe.", json::<RecipeOut>()),
-    post(
-        Op::PutRecipe,
-        RECIPE,
-        Access::Project(Operate),
-        "Write a recipe: a named handover that agents may call. 200 when it was there.",
-        json::<RecipeIn>(),
-        (201, json::<RecipeOut>()),
-    )
-    .method("PUT"),
-    delete(Op::DeleteRecipe, RECIPE, Access::Project(Operate), "Delete a recipe."),
     get(Op::ListAgents, AGENTS, Access::Project(Read), "Agents by name.", json::<AgentList>())
         .query(&[CURSOR, LIMIT]),
     post(

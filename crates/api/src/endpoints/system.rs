@@ -10,7 +10,13 @@ use cardwire_model::Scope::{Admin, Read};
 pub(super) const ENDPOINTS: &[Endpoint] = &[
     get(Op::Health, "/health", Access::Open, "The process is alive.", json::<system::HealthOut>()),
     get(Op::Ready, "/ready", Access::Any(Read), "The server can do its work.", json::<system::ReadyOut>()),
-    get(Op::Metrics, "/metrics", Access::Global(Read), "Prometheus metrics.", typed::<String>("text/plain")),
+    get(
+        Op::Metrics,
+        "/metrics",
+        Access::Global(Read),
+        "Prometheus metrics.",
+        typed::<String>(&["text/plain"]),
+    ),
     get(Op::OpenApi, "/openapi.json", Access::Any(Read), "This document.", json::<serde_json::Value>()),
     get(
         Op::ListProjects,
@@ -64,7 +70,7 @@ pub(super) const ENDPOINTS: &[Endpoint] = &[
         "/projects/{project_id}/events",
         Access::Project(Read),
         "The durable event log as server-sent events.",
-        typed::<events::EventOut>("text/event-stream"),
+        typed::<events::EventOut>(&["text/event-stream"]),
     )
     .query(&[
         integer("after", "Start after this position; 0 is the beginning."),

@@ -1,6 +1,6 @@
 //! Requests into this process: the server's own router over the store in the data directory.
 
-use super::{Answer, ByteStream};
+use super::{Answer, ByteStream, Payload};
 use crate::{admin, data_dir::DataDir, failure::Failure, route::Route, store};
 use axum::{
     Router,
@@ -45,7 +45,7 @@ impl Embedded {
         &self,
         method: Method,
         route: &Route,
-        body: Option<String>,
+        body: Option<Payload>,
     ) -> Result<Answer, Failure> {
         let response = self.call(method, route, body, None).await?;
         read(response).await
@@ -68,7 +68,7 @@ impl Embedded {
         &self,
         method: Method,
         route: &Route,
-        body: Option<String>,
+        body: Option<Payload>,
         last_event_id: Option<u64>,
     ) -> Result<Response<Body>, Failure> {
         let mut request = Request::builder()
@@ -76,12 +76,12 @@ impl Embedded {
             .uri(route.as_str())
             .header(header::HOST, "localhost")
             .header(header::AUTHORIZATION, format!("Bearer {}", self.token.expose()))
-            .header(header::CONTENT_TYPE, "application/json");
+            .header(header::CONTENT_TYPE, body.as_ref().map_or(Payload::JSON, |body| body.content_type));
         if let Some(id) = last_event_id {
             request = request.header("last-event-id", id);
         }
         let request = request
-            .body(Body::from(body.unwrap_or_default()))
+            .body(Body::from(body.map(|body| body.text).unwrap_or_default()))
             .map_err(|error| Failure::usage(format!("this cannot be asked: {error}")))?;
         match self.router.clone().oneshot(request).await {
             Ok(response) => Ok(response),

@@ -1,6 +1,6 @@
 //! Requests to a server.
 
-use super::{Answer, ByteStream, pinned};
+use super::{Answer, ByteStream, Payload, pinned};
 use crate::{failure::Failure, route::Route};
 use axum::http::{HeaderValue, Method, header};
 use cardwire_model::TokenSecret;
@@ -48,11 +48,11 @@ impl Http {
         &self,
         method: Method,
         route: &Route,
-        body: Option<String>,
+        body: Option<Payload>,
     ) -> Result<Answer, Failure> {
         let mut request = self.request(method, route).timeout(REQUEST_TIMEOUT);
         if let Some(body) = body {
-            request = request.header(header::CONTENT_TYPE, "application/json").body(body);
+            request = request.header(header::CONTENT_TYPE, body.content_type).body(body.text);
         }
         let response = request.send().await.map_err(|error| self.unreachable(&error))?;
         self.read(response).await

@@ -1,9 +1,9 @@
 //! `cardwire profile`.
 
-use super::card_put::read_file;
+use super::{card_put::read_file, written::Written};
 use crate::{
     cli::{InProject, Page},
-    client::{Answer, Client},
+    client::{Answer, Client, Payload},
     failure::Failure,
     output::Output,
     route::Route,
@@ -45,24 +45,25 @@ enum ProfileCommand {
 
 #[derive(Debug, Args)]
 struct PutArgs {
-    /// Its name: 1 to 128 characters of A-Z, a-z, 0-9, _ and -.
-    name: String,
+    /// Its name: 1 to 128 characters of A-Z, a-z, 0-9, _ and -. With `--from` the file may say it.
+    #[arg(required_unless_present = "from")]
+    name: Option<String>,
     /// Which workers serve its agents.
-    #[arg(long, value_name = "TARGET")]
-    worker_target: String,
+    #[arg(long, value_name = "TARGET", required_unless_present = "from", conflicts_with = "from")]
+    worker_target: Option<String>,
     #[command(flatten)]
     prompt: Prompt,
     /// For choosing agents. May be repeated.
-    #[arg(long = "tag", value_name = "TAG")]
+    #[arg(long = "tag", value_name = "TAG", conflicts_with = "from")]
     tags: Vec<String>,
     /// A tool its agents may call. May be repeated.
-    #[arg(long = "allow-tool", value_name = "TOOL")]
+    #[arg(long = "allow-tool", value_name = "TOOL", conflicts_with = "from")]
     tools: Vec<String>,
     /// How the model is asked: a JSON object.
-    #[arg(long, value_name = "JSON")]
+    #[arg(long, value_name = "JSON", conflicts_with = "from")]
     llm_config: Option<String>,
     /// A description for people.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "from")]
     description: Option<String>,
 }
 
@@ -75,6 +76,9 @@ struct Prompt {
     /// The same, from a file, or from `-` for standard input.
     #[arg(long, value_name = "PATH")]
     file: Option<PathBuf>,
+    /// The whole profile, from a file with JSON or YAML, or from `-` for standard input.
+    #[arg(long, value_name = "PATH")]
+    from: Option<PathBuf>,
 }
 
 pub(crate) async fn run(args: ProfileArgs, output: Output, client: &Client) -> Result<(), Failure> {
@@ -84,7 +88,8 @@ pub(crate) async fn run(args: ProfileArgs, output: Output, client: &Client) -> R
         ProfileCommand::List { page } => list(&page, project, output, client).await,
         ProfileCommand::Get { name } => show(client.get(&route(&name)?).await?, output),
         ProfileCommand::Put(put) => {
-            let answer = client.put(&route(&put.name)?, &put.body()?).await?;
+            let (name, payload) = put.read()?;
+            let answer = client.put(&route(&name)?, payload).await?;
             if output.json {
                 return output.json(&answer.text);
             }
@@ -99,6 +104,16 @@ pub(crate) async fn run(args: ProfileArgs, output: Output, client: &Client) -> R
 }
 
 impl PutArgs {
+    /// Its name and what it says.
+    fn read(&self) -> Result<(String, Payload), Failure> {
+        if let Some(path) = &self.prompt.from {
+            let written = Written::read(path)?;
+            return Ok((written.name(self.name.as_deref())?, written.into_payload()));
+        }
+        let name = self.name.clone().ok_or_else(|| Failure::usage("no name is given"))?;
+        Ok((name, Payload::json(self.body()?.to_string())))
+    }
+
     fn body(&self) -> Result<Value, Failure> {
         let prompt = match (&self.prompt.system_prompt, &self.prompt.file) {
             (Some(text), _) => text.clone(),

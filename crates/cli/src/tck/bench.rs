@@ -1,7 +1,12 @@
 //! What all checks share: the server, the proxy, a project, a token for workers.
 
 use super::{Rule, proxy::Proxy, server::Server, stage::Stage};
-use crate::{client::Client, failure::Failure, route::Route, text::cell};
+use crate::{
+    client::{Client, Payload},
+    failure::Failure,
+    route::Route,
+    text::cell,
+};
 use axum::http::Method;
 use serde_json::{Value, json};
 use std::{path::PathBuf, time::Duration};
@@ -75,7 +80,7 @@ impl Bench {
         if !verb.is_empty() {
             route = route.verb(verb);
         }
-        self.admin.send(method, &route, body.map(|body| body.to_string())).await?.parse()
+        self.admin.send(method, &route, body.map(|body| Payload::json(body.to_string()))).await?.parse()
     }
 
     /// The event log, as far as it is about a turn.

@@ -8,6 +8,7 @@ mod support;
 mod boxes;
 mod cards;
 mod crash;
+mod documents;
 mod events;
 mod exit_codes;
 mod faults;

@@ -1,8 +1,12 @@
 //! A recipe: a named handover that can be called like a tool (PK-18), and what it insists on (PK-22).
 
 use super::{Handover, pack::Required};
+use crate::resource::only;
 use cardwire_model::{CanonicalJson, Invalid};
 use serde_json::Value;
+
+/// What a recipe may say.
+pub const MEMBERS: [&str; 4] = ["name", "description", "handover", "required"];
 
 /// A recipe as its author wrote it.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,12 +22,7 @@ impl Recipe {
     pub fn parse(content: &CanonicalJson) -> Result<Self, Invalid> {
         let value = content.to_value();
         let Value::Object(members) = &value else { return Err(Invalid::field("body", "must be an object")) };
-        if let Some(unknown) = members
-            .keys()
-            .find(|key| !["handover", "required", "description", "name"].contains(&key.as_str()))
-        {
-            return Err(Invalid::field(unknown.clone(), "is not known"));
-        }
+        only(members, &MEMBERS, "")?;
         if !matches!(members.get("description"), None | Some(Value::Null | Value::String(_))) {
             return Err(Invalid::field("description", "must be a string"));
         }
@@ -48,11 +47,7 @@ fn required(value: Option<&Value>) -> Result<Required, Invalid> {
     };
     match value {
         Some(Value::Object(members)) => {
-            if let Some(unknown) =
-                members.keys().find(|key| !["arguments", "card_types"].contains(&key.as_str()))
-            {
-                return Err(Invalid::field(format!("required/{unknown}"), "is not known"));
-            }
+            only(members, &["arguments", "card_types"], "required/")?;
             Ok(Required {
                 arguments: names(members.get("arguments"), "required/arguments")?,
                 card_types: names(members.get("card_types"), "required/card_types")?,

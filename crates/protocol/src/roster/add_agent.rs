@@ -2,7 +2,7 @@
 //! changes nothing; its name and metadata may change, what it is may not (PM-03).
 
 use super::{check_name, check_tags};
-use crate::{Decision, Moment, Rejection, decision::own_json};
+use crate::{Decision, Moment, RefusalCode, Rejection, decision::own_json};
 use cardwire_model::{
     Agent, AgentId, AuditAction, CanonicalJson, Channel, Commit, EdgeId, EventKind, IdentityAction,
     IdentityEdge, Invalid, ProfileName, ProjectId, Revision, Snapshot, Write, limits,
@@ -45,11 +45,14 @@ pub fn decide(
     let profile = profile.ok_or_else(|| Rejection::not_found("profile", &command.profile_name))?;
     let existing = snapshot.agent.as_ref();
     if let Some(agent) = existing {
+        let refuse = |code: RefusalCode, what: &str| {
+            Err(Rejection::refused(code, format!("agent {} is there already, with {what}", agent.id)))
+        };
         if agent.profile_name != command.profile_name {
-            return Err(Rejection::Conflict("existing_agent_profile_mutation_forbidden".to_owned()));
+            return refuse(RefusalCode::ExistingAgentProfile, "another profile");
         }
         if command.tags.as_ref().is_some_and(|tags| *tags != agent.tags) {
-            return Err(Rejection::Conflict("existing_agent_tags_mutation_forbidden".to_owned()));
+            return refuse(RefusalCode::ExistingAgentTags, "other tags");
         }
     }
     let agent = Agent {

@@ -26,7 +26,9 @@ fn path(endpoint: &Endpoint, project: &str, id: &str) -> String {
         .replace("{batch_id}", &format!("batch_{id}"))
         .replace("{agent_id}", "somebody")
         .replace("{tool}", "delegate_async")
+        .replace("{tool_name}", "some-tool")
         .replace("{recipe_name}", "some")
+        .replace("{team_name}", "some")
         .replace("{profile_name}", "Some")
 }
 
@@ -41,6 +43,8 @@ fn body(op: Op, id: &str) -> String {
         Op::ForkBox | Op::UpdateProject | Op::Tick | Op::StopTurn => json!({}),
         Op::PutProfile => json!({ "worker_target": "w1", "system_prompt": "x" }),
         Op::AddAgent => json!({ "agent_id": "somebody", "profile_name": "Some" }),
+        Op::PutTool | Op::PutPlan => json!({}),
+        Op::PutTeam => json!({ "process": "react", "agents": [{ "id": "a" }] }),
         Op::PutRecipe => json!({ "handover": { "target_profile_config": { "profile_name": "Some" } } }),
         Op::PackContext => json!({
             "tool_suffix": "t", "arguments": { "b": id },
@@ -84,9 +88,17 @@ fn body(op: Op, id: &str) -> String {
         | Op::ListProfiles
         | Op::GetProfile
         | Op::DeleteProfile
+        | Op::ListTools
+        | Op::GetTool
+        | Op::DeleteTool
         | Op::ListRecipes
         | Op::GetRecipe
         | Op::DeleteRecipe
+        | Op::ListTeams
+        | Op::GetTeam
+        | Op::DeleteTeam
+        | Op::GetPlan
+        | Op::DeletePlan
         | Op::ListAgents
         | Op::GetAgent
         | Op::ListTurns
@@ -105,6 +117,12 @@ fn body(op: Op, id: &str) -> String {
         | Op::CancelBatch => return String::new(),
     };
     body.to_string()
+}
+
+/// Whether it is about one document.
+fn is_document(endpoint: &Endpoint) -> bool {
+    let named = ["{tool_name}", "{recipe_name}", "{team_name}"];
+    named.iter().any(|name| endpoint.path.contains(name)) || endpoint.path.ends_with("/plan")
 }
 
 /// SEC-01
@@ -196,6 +214,10 @@ async fn ids_of_another_project_are_not_found(api: Api) {
     let turn = api.dispatch("somebody").await.id;
     let profile = json!({ "worker_target": "w1", "system_prompt": "secret" }).to_string();
     api.with(&api.admin, "PUT", "/projects/p1/profiles/Some", &profile).await.expect(201);
+    for endpoint in ENDPOINTS.iter().filter(|endpoint| is_document(endpoint) && endpoint.method == "PUT") {
+        let path = path(endpoint, "p1", NOBODY);
+        api.with(&api.admin, "PUT", &path, &body(endpoint.op, NOBODY)).await.expect(201);
+    }
     let before = api.everything().await;
     for endpoint in ENDPOINTS {
         let has = |name: &str| endpoint.path.contains(name);
@@ -207,12 +229,14 @@ async fn ids_of_another_project_are_not_found(api: Api) {
             &card
         };
         let asks_for_id = ["{box_id}", "{card_id}", "{agent_turn_id}", "{agent_id}", "{profile_name}"];
+        let asks_for_name = endpoint.op == Op::PutProfile || is_document(endpoint);
         let takes_id = matches!(
             endpoint.op,
             Op::CreateBox | Op::ReadBoxes | Op::ReadCards | Op::ReportTool | Op::AddAgent
         );
-        // Writing a profile makes one of that name here too.
-        if (!asks_for_id.iter().any(|name| has(name)) && !takes_id) || endpoint.op == Op::PutProfile {
+        let asks_for_it = asks_for_id.iter().any(|name| has(name)) || asks_for_name;
+        // Writing a profile or a document makes one of that name here too.
+        if (!asks_for_it && !takes_id) || (asks_for_name && endpoint.method == "PUT") {
             continue;
         }
         let reply =

@@ -6,6 +6,7 @@ mod bad_input;
 mod boxes;
 mod cards;
 mod delegate;
+mod documents;
 mod events;
 mod fork;
 mod idempotency;

@@ -131,12 +131,16 @@ async fn an_agent_is_added_once_with_an_edge(api: Api) {
 async fn what_an_agent_is_does_not_change(api: Api) {
     api.agent("a1").await;
     put(&api, "Other", &json!({ "worker_target": "w2", "system_prompt": "x" })).await.expect(201);
-    for more in [json!({ "profile_name": "Other" }), json!({ "profile_name": "Helper", "tags": ["new"] })] {
+    for (more, what) in [
+        (json!({ "profile_name": "Other" }), "profile"),
+        (json!({ "profile_name": "Helper", "tags": ["new"] }), "tags"),
+    ] {
         let mut body = json!({ "agent_id": "a1" });
         for (name, value) in more.as_object().unwrap() {
             body[name] = value.clone();
         }
-        api.post("/projects/p1/agents", body).await.expect_error(409, "conflict");
+        let code = format!("existing_agent_{what}_mutation_forbidden");
+        api.post("/projects/p1/agents", body).await.expect_error(409, &code);
     }
     let merged = json!({ "agent_id": "a1", "profile_name": "Helper", "metadata": { "a": 1 } });
     api.post("/projects/p1/agents", merged).await.expect(200);

@@ -1,0 +1,134 @@
+//! A tool that workers run: what a model is told of it, and what happens when it has answered. Where it runs is for its
+//! callers to understand.
+
+use super::{object, objects, only, text};
+use crate::turn::report::AfterExecution;
+use cardwire_model::{CanonicalJson, Invalid};
+use serde_json::{Map, Value};
+
+/// What a tool may say.
+pub const MEMBERS: [&str; 7] =
+    ["name", "description", "parameters", "after_execution", "target", "approval", "metadata"];
+
+/// A tool as its author wrote it, as far as the kernel reads it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tool {
+    /// What happens to the turn that called it.
+    pub after_execution: AfterExecution,
+    /// Whether somebody must agree before it runs.
+    pub approval: Approval,
+}
+
+/// Whether somebody must agree before a tool runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Approval {
+    /// Nobody has to.
+    None,
+    /// Somebody has to.
+    Required,
+}
+
+impl Approval {
+    /// The name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Required => "required",
+        }
+    }
+}
+
+impl Tool {
+    /// Reads `{description?, parameters?, after_execution?, target?, approval?, metadata?}`.
+    pub fn parse(content: &CanonicalJson) -> Result<Self, Invalid> {
+        let value = content.to_value();
+        let members = object("body", &value)?;
+        only(members, &MEMBERS, "")?;
+        text(members, "description")?;
+        objects(members, &["parameters", "target", "metadata"])?;
+        if let Some(Value::Object(schema)) = members.get("parameters") {
+            check_schema(schema)?;
+        }
+        Ok(Self {
+            after_execution: match text(members, "after_execution")? {
+                None | Some("suspend") => AfterExecution::Suspend,
+                Some("terminate") => AfterExecution::Terminate,
+                Some(_) => {
+                    return Err(Invalid::field("after_execution", "must be one of suspend, terminate"));
+                }
+            },
+            approval: match text(members, "approval")? {
+                None | Some("none") => Approval::None,
+                Some("required") => Approval::Required,
+                Some(_) => return Err(Invalid::field("approval", "must be one of none, required")),
+            },
+        })
+    }
+}
+
+/// A JSON Schema of an object, as far as every model needs it to be one.
+fn check_schema(schema: &Map<String, Value>) -> Result<(), Invalid> {
+    if schema.get("type").is_some_and(|kind| kind != "object") {
+        return Err(Invalid::field("parameters/type", "must be object"));
+    }
+    let no_properties = Map::new();
+    let properties = match schema.get("properties") {
+        Some(properties) => object("parameters/properties", properties)?,
+        None => &no_properties,
+    };
+    if let Some((name, _)) =
+        properties.iter().find(|(_, schema)| !(schema.is_object() || schema.is_boolean()))
+    {
+        return Err(Invalid::field(format!("parameters/properties/{name}"), "must be a schema"));
+    }
+    let is_names = |list: &Vec<Value>| list.iter().all(Value::is_string);
+    match schema.get("required") {
+        None => Ok(()),
+        Some(Value::Array(list)) if is_names(list) => Ok(()),
+        Some(_) => Err(Invalid::field("parameters/required", "must be a list of names")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn parse(value: &Value) -> Result<Tool, Invalid> {
+        Tool::parse(&CanonicalJson::from_value(value).unwrap())
+    }
+
+    #[test]
+    fn a_turn_goes_on_after_a_tool_unless_it_says_otherwise() {
+        let plain = Tool { after_execution: AfterExecution::Suspend, approval: Approval::None };
+        assert_eq!(parse(&json!({})), Ok(plain));
+        let last =
+            json!({ "after_execution": "terminate", "approval": "required", "target": { "url": "x" } });
+        let last = parse(&last).unwrap();
+        assert_eq!((last.after_execution, last.approval), (AfterExecution::Terminate, Approval::Required));
+        let schema = json!({ "type": "object", "properties": { "q": {}, "r": true }, "required": ["q"] });
+        assert_eq!(parse(&json!({ "parameters": schema, "description": null })), Ok(plain));
+    }
+
+    #[test]
+    fn what_is_no_tool_is_refused_by_name() {
+        for (tool, field) in [
+            (json!([]), "body"),
+            (json!({ "descripton": "x" }), "descripton"),
+            (json!({ "description": 1 }), "description"),
+            (json!({ "parameters": true }), "parameters"),
+            (json!({ "parameters": { "type": "string" } }), "parameters/type"),
+            (json!({ "parameters": { "properties": [] } }), "parameters/properties"),
+            (json!({ "parameters": { "properties": { "q": "text" } } }), "parameters/properties/q"),
+            (json!({ "parameters": { "required": "q" } }), "parameters/required"),
+            (json!({ "parameters": { "required": [1] } }), "parameters/required"),
+            (json!({ "after_execution": "resume" }), "after_execution"),
+            (json!({ "after_execution": true }), "after_execution"),
+            (json!({ "approval": "maybe" }), "approval"),
+            (json!({ "target": "https://x" }), "target"),
+            (json!({ "metadata": [] }), "metadata"),
+        ] {
+            assert_eq!(parse(&tool).unwrap_err().field_name(), field, "{tool}");
+        }
+    }
+}
