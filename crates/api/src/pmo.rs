@@ -3,9 +3,12 @@
 use crate::{handover::PreflightOut, parse};
 use cardwire_kernel::{
     Preflight,
-    protocol::pmo::calls::{Answered, Call},
+    protocol::{
+        pmo::calls::{Answered, Call},
+        turn::Proof,
+    },
 };
-use cardwire_model::{Channel, Invalid, ProjectSettings, TurnId, limits};
+use cardwire_model::{Channel, Hash256, Invalid, ProjectSettings, TurnId, limits};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::RawValue};
 use utoipa::ToSchema;
@@ -36,12 +39,12 @@ pub struct CallIn {
 }
 
 impl CallIn {
-    /// The call of this tool. `by_turn` is whose token was used, `trace_id` that of the request; `settings` say what
+    /// The call of this tool. `by` is the turn whose token was used, and the hash of that, `trace_id` that of the request; `settings` say what
     /// the project allows.
     pub fn into_call(
         self,
         tool: &str,
-        by_turn: Option<TurnId>,
+        by: Option<(TurnId, Hash256)>,
         trace_id: &str,
         settings: &ProjectSettings,
     ) -> Result<Call, Invalid> {
@@ -58,7 +61,8 @@ impl CallIn {
         Ok(Call {
             tool: tool.to_owned(),
             caller: parse::one("caller_agent_id", &self.caller_agent_id)?,
-            by_turn,
+            by_turn: by.map(|(turn, _)| turn),
+            proof: by.map_or(Proof::Operator, |(_, hash)| Proof::Lease(hash)),
             channel: channel.unwrap_or_else(Channel::public),
             trace_id: trace_id.to_owned(),
             args,

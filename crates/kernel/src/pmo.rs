@@ -5,7 +5,7 @@ mod reading;
 mod slots;
 
 use crate::{Caller, Done, Kernel, KernelError, Preflight, Remember};
-use cardwire_model::{Agent, AgentId, Commit, Head, Keys, ProjectId, Realm, ResourceKind, limits};
+use cardwire_model::{Agent, AgentId, Commit, Head, InboxItem, Keys, ProjectId, Realm, ResourceKind, limits};
 use cardwire_protocol::{
     Decision, Moment, Rejection,
     batch::args::Fork,
@@ -53,9 +53,16 @@ impl Kernel {
             if let Known::Answered(answer) = known {
                 return Ok(Done::Replayed(answer));
             }
-            let (from, from_head) = self.party(project, &call.caller).await?;
+            let (from, from_head) = match self.party(project, &call.caller).await {
+                Err(KernelError::Rejected(Rejection::Lost(agent))) => {
+                    self.rebuild(project, caller, &agent).await?;
+                    continue;
+                }
+                found => found?,
+            };
             let moment = self.moment(caller);
-            let fence = calls::fence(call, from_head.as_ref(), &moment)?;
+            let row = self.calling_row(project, call).await?;
+            let fence = calls::fence(call, from_head.as_ref(), row.as_ref(), &moment)?;
             let tool_call_id = calls::fresh_call_id(&moment);
             let handled = self.handle(project, call, &tool_call_id, (from, from_head), &moment).await;
             let Decision { mut commit, outcome } = match handled {
@@ -92,6 +99,14 @@ impl Kernel {
             }
         }
         Err(KernelError::Contended)
+    }
+
+    /// The row of the turn that calls. Read after its head, so that a token that is still good was good when that was read.
+    async fn calling_row(&self, project: &ProjectId, call: &Call) -> Result<Option<InboxItem>, KernelError> {
+        match call.by_turn {
+            Some(turn) => Ok(self.store.turn(project, turn).await?),
+            None => Ok(None),
+        }
     }
 
     /// Does what the tool is for.
@@ -155,25 +170,40 @@ impl Kernel {
         caller: &Caller,
         call: &Call,
     ) -> Result<Option<Vec<Preflight>>, KernelError> {
-        let from = self.party(project, &call.caller).await?;
+        let from = match self.party(project, &call.caller).await {
+            Err(KernelError::Rejected(Rejection::Lost(agent))) => {
+                self.rebuild(project, caller, &agent).await?;
+                self.party(project, &call.caller).await?
+            }
+            found => found?,
+        };
         let moment = self.moment(caller);
-        calls::fence(call, from.1.as_ref(), &moment)?;
+        let row = self.calling_row(project, call).await?;
+        calls::fence(call, from.1.as_ref(), row.as_ref(), &moment)?;
         if call.tool == PROVISION {
             return Ok(None);
         }
-        let calling = self.calling(project, from).await?;
+        let calling = self.calling(project, from.clone()).await?;
+        let lineage = self.lineage(project, &calling).await?;
+        let budget = self.budget(project, call, &lineage).await?;
         let commands = if call.tool == FORK {
             Fork::parse(&call.args, &call.pmo).map_err(Rejection::from)?.tasks
         } else {
             vec![self.delegation(project, call).await?]
         };
-        let (mut seen, mut answers) = (Seen::default(), vec![]);
+        let (mut seen, mut answers, mut amiss) = (Seen::default(), vec![], false);
         for command in &commands {
-            let (given, Amiss { missing, denied }) =
+            let (mut given, Amiss { missing, denied }) =
                 self.given(project, call, command, &calling, &mut seen).await?;
+            given.budget = budget;
+            amiss |= !(missing.is_empty() && denied.is_empty());
             let tool_call_id = calls::fresh_call_id(&moment);
             let would = delegate::decide(project, call, &tool_call_id, command, &given, &moment)?.outcome;
             answers.push(self.preflight_of(project, &would.new_cards, would.packed, missing, denied).await?);
+        }
+        // What a fork as a whole is refused for is refused here too.
+        if call.tool == FORK && !amiss {
+            self.fork(project, call, &calls::fresh_call_id(&moment), from, &moment).await?;
         }
         Ok(Some(answers))
     }

@@ -205,7 +205,7 @@ pub enum Write {
     CloseBatch(Box<Batch>),
     /// A new branch. Its key must be free.
     AddBranch(Box<Branch>),
-    /// New values for a branch that is in the state `from`.
+    /// New values for a branch that is in the state `from`; when it was made stays.
     MoveBranch {
         /// What must hold.
         from: BranchStatus,

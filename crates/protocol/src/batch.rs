@@ -16,6 +16,8 @@ pub mod progress;
 pub mod view;
 
 #[cfg(test)]
+mod cost;
+#[cfg(test)]
 mod rules;
 
 use crate::Moment;

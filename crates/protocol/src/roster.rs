@@ -21,3 +21,6 @@ pub(crate) fn check_name(field: &str, name: &str) -> Result<(), Invalid> {
     let reason = || format!("must be 1 to {} printable characters, not blank", limits::NAME_CHARS);
     if legal { Ok(()) } else { Err(Invalid::field(field, reason())) }
 }
+
+#[cfg(test)]
+mod tests;

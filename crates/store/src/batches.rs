@@ -87,7 +87,7 @@ pub trait Batches: Send + Sync {
         limit: usize,
     ) -> Result<Vec<(ProjectId, BatchId)>, StoreError>;
 
-    /// Sweeps that are still to be done, of all projects, by project, scope and id, after a key.
+    /// Sweeps that are still to be done, of all projects, by project, name of the scope (`batch` before `turn`) and id, after a key.
     async fn sweeps(
         &self,
         after: Option<&(ProjectId, Sweep)>,
@@ -104,7 +104,7 @@ pub trait Batches: Send + Sync {
         limit: usize,
     ) -> Result<Vec<TurnId>, StoreError>;
 
-    /// Branches of a batch whose turns are open, with those turns, by index, from `from` on.
+    /// Branches of a batch whose turns (by `Branch::turn_id`) are open, with those turns, by index, from `from` on.
     async fn open_branches(
         &self,
         project: &ProjectId,

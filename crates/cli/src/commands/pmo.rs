@@ -129,7 +129,7 @@ fn called(answer: &Answer, output: Output) -> Result<(), Failure> {
         fields.push(("tool_result_card_id", cell(&call["tool_result_card_id"])));
         output.fields(&fields)?;
     }
-    if call["status"] == "success" {
+    if call["status"] == "success" || call["status"] == "accepted" {
         return Ok(());
     }
     let (code, message) = (cell(&result["error_code"]), cell(&result["error"]["message"]));

@@ -5,6 +5,7 @@
 
 mod support;
 
+mod batches;
 mod boxes;
 mod cards;
 mod crash;

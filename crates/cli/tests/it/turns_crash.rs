@@ -1,6 +1,6 @@
-//! NF-01, NF-04, NF-07, NF-08: servers, workers, Postgres and NATS are killed with `kill -9` at random moments while
-//! turns are dispatched and run. Afterwards every accepted turn has exactly one task event, and no reader of the event
-//! log has missed or seen moved any of it.
+//! NF-01, NF-04, NF-06..NF-08, PM-18: servers, workers, Postgres and NATS are killed with `kill -9` at random moments while
+//! turns are dispatched, forked and run. Afterwards every accepted turn has exactly one task event, every batch was joined
+//! once, and no reader of the event log has missed or seen moved any of it.
 
 use crate::support::{Backend, Home, Server, send_signal};
 use cardwire_testkit::Rng;
@@ -70,8 +70,13 @@ async fn torture(backend: Backend, servers: usize, cycles: u64) {
         for _ in 0..turns {
             let agent = random.below(AGENTS);
             let (api, answered) = (rig.api.clone(), Arc::clone(&answered));
-            dispatches.spawn(async move { api.dispatch(agent, &answered).await });
+            dispatches.spawn(async move { Some(api.dispatch(agent, &answered).await) });
         }
+        let (api, agent) = (rig.api.clone(), random.below(AGENTS));
+        dispatches.spawn(async move {
+            api.fork(agent).await;
+            None
+        });
         // The moment is random in what has happened, not in time.
         let waited = Instant::now();
         while answered.load(Ordering::SeqCst) < decisive && waited.elapsed() < PATIENCE {
@@ -85,11 +90,14 @@ async fn torture(backend: Backend, servers: usize, cycles: u64) {
         .await
         .unwrap();
         while let Some(done) = dispatches.join_next().await {
-            accepted.insert(done.unwrap());
+            accepted.extend(done.unwrap());
         }
         reader.read_on(&rig.api).await;
     }
     drain(&rig, &accepted, &mut reader).await;
+    let batches = every_batch_is_joined_once(&rig.api).await;
+    assert!(batches as u64 >= cycles, "{batches} batches");
+    reader.read_on(&rig.api).await;
     reader.compare_with_a_fresh_one(&rig.api).await;
     println!("{} turns, {} answered, over {cycles} kills: {kills:?}", accepted.len(), reader.answered);
     assert!(reader.answered * 2 > accepted.len(), "the workers hardly worked");
@@ -116,6 +124,21 @@ async fn drain(rig: &Rig, accepted: &HashSet<String>, reader: &mut Reader) {
     for (turn, count) in &reader.tasks {
         assert_eq!(*count, 1, "{turn} has {count} task events");
     }
+}
+
+/// NF-06: no batch is left open, and each has one answering edge.
+async fn every_batch_is_joined_once(api: &Api) -> usize {
+    let begun = Instant::now();
+    while !api.items("batches?status=running").await.is_empty() {
+        assert!(begun.elapsed() < PATIENCE, "batches were never joined");
+        api.tick(Duration::from_secs(400)).await;
+    }
+    let id = |row: &Value, name: &str| row[name].as_str().unwrap().to_owned();
+    let batches: HashSet<_> = api.items("batches").await.iter().map(|row| id(row, "batch_id")).collect();
+    let joins = api.items("state/execution/edges?primitive=join&edge_phase=response").await;
+    let joined: HashSet<_> = joins.iter().map(|row| id(row, "correlation_id")).collect();
+    assert_eq!((joins.len(), &joined), (batches.len(), &batches));
+    batches.len()
 }
 
 /// Somebody who follows the event log across every crash.
@@ -411,6 +434,32 @@ impl Api {
             }
             assert!(begun.elapsed() < PATIENCE, "nobody takes the turn");
             tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Forks two children in an agent's name, until somebody says yes. An answer that is lost makes it two forks.
+    async fn fork(&self, agent: usize) {
+        let task = json!({ "target_strategy": "new", "target_ref": "echo", "instruction": "echo child" });
+        let body = json!({ "caller_agent_id": format!("a{agent}"), "args": { "tasks": [task, task] } });
+        let begun = Instant::now();
+        while self.post("/projects/crash/pmo/fork_join:call", body.clone()).await.is_none() {
+            assert!(begun.elapsed() < PATIENCE, "nobody takes the fork");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// The items of a list, all pages.
+    async fn items(&self, list: &str) -> Vec<Value> {
+        let (mut items, mut cursor) = (vec![], String::new());
+        loop {
+            let glue = if list.contains('?') { '&' } else { '?' };
+            let path = format!("/projects/crash/{list}{glue}limit=500{cursor}");
+            let page = self.send("GET", &path, json!({})).await.expect("a server that answers");
+            items.extend(page["items"].as_array().unwrap().iter().cloned());
+            match page["next_cursor"].as_str() {
+                Some(next) => cursor = format!("&cursor={next}"),
+                None => return items,
+            }
         }
     }
 

@@ -28,12 +28,13 @@ impl FollowUp {
     pub(crate) fn of(commit: &Commit) -> Self {
         let mut follow_up = Self::default();
         for write in &commit.writes {
-            match write {
-                Write::EndBranch(end) if !follow_up.batches.contains(&end.key.batch_id) => {
-                    follow_up.batches.push(end.key.batch_id);
-                }
-                Write::AddSweep(sweep) => follow_up.sweeps.push(*sweep),
-                _ => {}
+            if let Write::EndBranch(end) = write
+                && !follow_up.batches.contains(&end.key.batch_id)
+            {
+                follow_up.batches.push(end.key.batch_id);
+            }
+            if let Write::AddSweep(sweep) = write {
+                follow_up.sweeps.push(*sweep);
             }
         }
         follow_up

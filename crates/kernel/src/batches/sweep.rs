@@ -1,5 +1,5 @@
 //! Sweeps: stop what a stopped turn or a closed batch has started. The sweep is a row until it is done, so that a crash
-//! half way is gone on with by whoever looks next.
+//! half way is gone on with by whoever looks next. Invariant 16: nothing below is left running.
 
 use super::FollowUp;
 use crate::{Caller, Kernel, KernelError};

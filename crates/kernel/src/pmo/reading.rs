@@ -127,7 +127,8 @@ impl Kernel {
             seen.inherited.extend(found.into_iter().map(|from| (from.head.box_id, from)));
             missing = not_there;
         }
-        let inherited = boxes.iter().filter_map(|id| seen.inherited.get(id)).map(Arc::clone).collect();
+        let allowed = boxes.iter().filter(|id| !denied.contains(id));
+        let inherited = allowed.filter_map(|id| seen.inherited.get(id)).map(Arc::clone).collect();
         let known = self.boxes_of(project, &parties, seen).await?;
         let given = Given { parties, inherited, granted, budget: Budget::default(), known };
         Ok((given, Amiss { missing, denied }))

@@ -140,12 +140,16 @@ impl Kernel {
         for _ in 0..limits::DECIDE_ATTEMPTS {
             let keys = Keys { agent: Some(agent.clone()), ..Keys::default() };
             let mut snapshot = self.store.load(&realm, &keys).await?;
-            let open = snapshot.lost.as_ref().and_then(|lost| lost.open.as_ref());
-            if let Some(box_id) = open.and_then(|item| item.output_box) {
-                let keys = Keys { boxes: vec![box_id], ..Keys::default() };
+            let open = snapshot.lost.as_ref().and_then(|lost| lost.open.clone());
+            let mut open_calls = 0;
+            if let Some(item) = open {
+                let keys = Keys { boxes: item.output_box.into_iter().collect(), ..Keys::default() };
                 snapshot.boxes = self.store.load(&realm, &keys).await?.boxes;
+                let calls = self.store.calls(project, item.turn_id).await?;
+                open_calls = calls.iter().filter(|call| call.answer.is_none()).count() as u32;
             }
-            let decision = rebuild::decide(&snapshot, project, agent, &self.moment_at(caller, now))?;
+            let moment = self.moment_at(caller, now);
+            let decision = rebuild::decide(&snapshot, project, agent, open_calls, &moment)?;
             match self.commit(decision.commit).await {
                 Ok(()) => return Ok(decision.outcome),
                 Err(CommitError::Conflict(_)) => {}

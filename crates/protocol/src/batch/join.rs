@@ -1,5 +1,5 @@
 //! Join: one commit closes the batch, writes the edge that answers the fork, the result card and the row that wakes the
-//! parent (BM-14..BM-17, BM-20). Whoever is second finds the batch closed.
+//! parent (BM-14..BM-17, BM-20). Invariant 14: whoever is second finds the batch closed.
 
 use super::{
     AUTHOR,

@@ -1,4 +1,4 @@
-//! What is to be done with a batch, as it stands.
+//! What is to be done with a batch, as it stands. Invariant 17: no more branches are dispatched than may be under way.
 
 use cardwire_model::{Batch, BatchStatus, CloseReason, Timestamp};
 

@@ -15,6 +15,7 @@ use crate::{
         calls::{Answered, Call},
         delegate::{self, Boxes, Parties, Target},
     },
+    turn::Proof,
 };
 use cardwire_model::{
     Agent, Batch, BatchId, BatchStatus, Branch, BranchKey, BranchStatus, Channel, CloseReason, Commit,
@@ -91,6 +92,7 @@ fn call(caller: &Agent) -> Call {
         tool: "fork_join".to_owned(),
         caller: caller.id.clone(),
         by_turn: None,
+        proof: Proof::Operator,
         channel: Channel::public(),
         trace_id: "t".to_owned(),
         args: serde_json::Map::new(),
@@ -102,17 +104,17 @@ fn call(caller: &Agent) -> Call {
 }
 
 /// A parent, and what it forks.
-struct Forking {
+pub(super) struct Forking {
     parent: TestAgent,
     call: Call,
     fork: Fork,
-    given: fork::Given,
+    pub(super) given: fork::Given,
     moment: Moment,
 }
 
 impl Forking {
     /// Of a parent that is at work, with so many tasks for new agents.
-    fn of(tasks: usize, more: &Value) -> Self {
+    pub(super) fn of(tasks: usize, more: &Value) -> Self {
         Self::by(TestAgent::running().0, tasks, more)
     }
 
@@ -147,25 +149,27 @@ impl Forking {
         }
     }
 
-    fn decide(&self) -> Result<Decision<Answered>, Rejection> {
+    pub(super) fn decide(&self) -> Result<Decision<Answered>, Rejection> {
         fork::decide(&project(), &self.call, "call_1".to_owned(), &self.fork, &self.given, &self.moment)
     }
 }
 
 fn batch_of(commit: &Commit) -> Batch {
-    let found = commit.writes.iter().find_map(|write| match write {
-        Write::CreateBatch(batch) | Write::CloseBatch(batch) => Some(batch.as_ref().clone()),
-        _ => None,
+    let found = commit.writes.iter().find_map(|write| {
+        if let Write::CreateBatch(batch) | Write::CloseBatch(batch) = write { Some(batch) } else { None }
     });
-    found.unwrap()
+    found.unwrap().as_ref().clone()
 }
 
 fn branches_of(commit: &Commit) -> Vec<Branch> {
-    let found = commit.writes.iter().filter_map(|write| match write {
-        Write::AddBranch(branch) | Write::MoveBranch { branch, .. } => Some(branch.as_ref().clone()),
-        _ => None,
+    let found = commit.writes.iter().filter_map(|write| {
+        if let Write::AddBranch(branch) | Write::MoveBranch { branch, .. } = write {
+            Some(branch)
+        } else {
+            None
+        }
     });
-    found.collect()
+    found.map(|branch| branch.as_ref().clone()).collect()
 }
 
 fn count(commit: &Commit, wanted: fn(&Write) -> bool) -> usize {
@@ -375,10 +379,9 @@ fn waiting() -> (TestAgent, Batch) {
     let forked = forking.decide().unwrap();
     let batch = batch_of(&forked.commit);
     // What concerns the parent alone.
-    let of_parent = |write: &Write| match write {
-        Write::PutCard(card) => card.kind.as_str() == "tool.call",
-        Write::NudgeHead { .. } | Write::AppendCards { .. } | Write::OpenCall(_) => true,
-        _ => false,
+    let of_parent = |write: &Write| {
+        matches!(write, Write::PutCard(card) if card.kind.as_str() == "tool.call")
+            || matches!(write, Write::NudgeHead { .. } | Write::AppendCards { .. } | Write::OpenCall(_))
     };
     let mut commit = Commit::new(project());
     commit.writes = forked.commit.writes.into_iter().filter(of_parent).collect();
@@ -406,11 +409,12 @@ fn bm_16_bm_17_the_join_answers_the_call_once_and_in_order() {
     assert!(closed < edge && edge < row);
     let Write::Enqueue(item) = &joined.commit.writes[row] else { unreachable!() };
     assert_eq!((item.status, &*item.correlation_id), (InboxStatus::Pending, "call_1"));
-    let card = joined.commit.writes.iter().find_map(|write| match write {
-        Write::PutCard(card) if card.kind.as_str() == "tool.result" => Some(card),
-        _ => None,
-    });
-    let card = card.unwrap();
+    let mut cards = joined
+        .commit
+        .writes
+        .iter()
+        .filter_map(|write| if let Write::PutCard(card) = write { Some(card) } else { None });
+    let card = cards.find(|card| card.kind.as_str() == "tool.result").unwrap();
     assert_eq!(card.author_id.as_deref(), Some("sys.pmo.batch_manager"));
     let content = card.content.to_value();
     assert_eq!(
@@ -518,10 +522,11 @@ fn bm_21_batches_nest_as_deep_as_turns_may() {
     let mut forking = Forking::of(1, &json!({}));
     forking.call.max_depth = 2;
     let forked = forking.decide().unwrap();
-    let depths = forked.commit.writes.iter().filter_map(|write| match write {
-        Write::Enqueue(item) => item.depth,
-        _ => None,
-    });
+    let depths = forked
+        .commit
+        .writes
+        .iter()
+        .filter_map(|write| if let Write::Enqueue(item) = write { item.depth } else { None });
     assert_eq!(depths.collect::<Vec<_>>(), [1]);
     forking.call.max_depth = 1;
     let refused = forking.decide().unwrap_err();

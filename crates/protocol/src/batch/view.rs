@@ -55,10 +55,10 @@ fn text_of(card: &Card) -> Option<String> {
         };
         return fields.iter().find(named).and_then(|field| field_text(field.get("value")?));
     }
-    match content {
-        Value::String(text) => Some(text).filter(|text| !text.trim().is_empty()),
+    match &content {
+        Value::String(text) => Some(text.clone()).filter(|text| !text.trim().is_empty()),
         Value::Null => None,
-        other => Some(other.to_string()),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => Some(content.to_string()),
     }
 }
 
@@ -69,7 +69,7 @@ fn field_text(value: &Value) -> Option<String> {
         Value::String(text) => text.trim().to_owned(),
         Value::Array(list) if list.is_empty() => return None,
         Value::Object(object) if object.is_empty() => return None,
-        other => other.to_string(),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => value.to_string(),
     };
     (!text.is_empty()).then_some(text)
 }

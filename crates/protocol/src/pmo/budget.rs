@@ -1,5 +1,6 @@
 //! How much a caller may still start: turns below one root, and open turns of the project. Computed from what is stored,
-//! refused with the numbers before anything is written.
+//! refused with the numbers before anything is written. Invariant 18: what is started is counted in the commit that starts
+//! it.
 
 use crate::{RefusalCode, Rejection};
 use cardwire_model::{TurnId, Write};

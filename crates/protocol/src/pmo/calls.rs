@@ -1,9 +1,9 @@
 //! A call of a PMO tool and its answer, as cards (PM-15, PM-16).
 
-use crate::{Decision, Moment, Rejection, decision::own_json};
+use crate::{Decision, Moment, Rejection, decision::own_json, turn::Proof};
 use cardwire_model::{
-    AgentId, BatchId, CanonicalJson, Card, CardDraft, CardId, Channel, Commit, Head, InheritMode, Invalid,
-    Nudge, Origin, PmoSettings, TurnId, Write,
+    AgentId, BatchId, CanonicalJson, Card, CardDraft, CardId, Channel, Commit, Head, InboxItem, InheritMode,
+    Invalid, LiveState, Nudge, Origin, PmoSettings, TurnId, Write,
 };
 use serde_json::{Map, Value, json};
 
@@ -19,6 +19,8 @@ pub struct Call {
     pub caller: AgentId,
     /// The turn that makes the call; none when an operator makes it in the caller's name.
     pub by_turn: Option<TurnId>,
+    /// Why the caller may speak for that turn.
+    pub proof: Proof,
     /// On which channel.
     pub channel: Channel,
     /// In which trace.
@@ -120,14 +122,31 @@ pub fn refusal(rejection: &Rejection, agent_id: Option<&AgentId>, code: &str) ->
     }
 }
 
-/// A turn may call while it is live, in the name of its own agent (DP-17). Answers the write that keeps the commit from
-/// being applied once it is not; an operator needs none.
-pub fn fence(call: &Call, caller_head: Option<&Head>, moment: &Moment) -> Result<Option<Write>, Rejection> {
-    let Some(turn) = call.by_turn else { return Ok(None) };
-    let live = caller_head.filter(|head| head.live.as_ref().is_some_and(|live| live.turn_id == turn));
-    let Some(head) = live else {
-        return Err(Rejection::StaleTurn(turn, caller_head.map_or(0, |head| head.epoch.get())));
+/// A turn may call while it is at work, in the name of its own agent, and only by whoever holds it (DP-17): a turn that was
+/// given back or rebuilt waits for its next holder, who is given another token. Answers the write that keeps the commit from
+/// being applied once that has changed. What an operator starts in the name of an agent at work belongs to its turn, so it
+/// is guarded as well.
+pub fn fence(
+    call: &Call,
+    caller_head: Option<&Head>,
+    turn_row: Option<&InboxItem>,
+    moment: &Moment,
+) -> Result<Option<Write>, Rejection> {
+    let live = caller_head.and_then(|head| head.live.as_ref().map(|live| (head, live)));
+    let Some(turn) = call.by_turn else {
+        return Ok(live.map(|(head, _)| Write::NudgeHead { guard: head.guard(), nudge: Nudge::default() }));
     };
+    let stale = || Rejection::StaleTurn(turn, caller_head.map_or(0, |head| head.epoch.get()));
+    let (head, live) = live.filter(|(_, live)| live.turn_id == turn).ok_or_else(stale)?;
+    match live.state {
+        LiveState::Dispatched => return Err(stale()),
+        LiveState::Running | LiveState::Suspended { .. } => {}
+    }
+    match &call.proof {
+        Proof::Operator => {}
+        Proof::Lease(hash) if turn_row.is_some_and(|row| row.token_hash == Some(*hash)) => {}
+        Proof::Lease(_) => return Err(Rejection::Unauthenticated),
+    }
     let nudge = Nudge { seen: Some(moment.now), ..Nudge::default() };
     Ok(Some(Write::NudgeHead { guard: head.guard(), nudge }))
 }

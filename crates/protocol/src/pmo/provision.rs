@@ -194,7 +194,7 @@ fn changed(
     }
     Ok(Agent {
         display_name: command.display_name.clone().or_else(|| existing.display_name.clone()),
-        metadata: add_agent::merged(Some(&existing.metadata), &command.metadata),
+        metadata: add_agent::merged(Some(&existing.metadata), &command.metadata)?,
         revision: existing.revision.next(),
         updated_at: moment.now,
         ..existing.clone()
@@ -221,7 +221,7 @@ fn new(call: &Call, command: &Provision, given: &Given, moment: &Moment) -> Resu
         None => command.metadata.clone(),
         Some(source) => {
             let derived = own_json(&json!({ "derived_from": source.as_str() }));
-            add_agent::merged(Some(&command.metadata), &derived)
+            add_agent::merged(Some(&derived), &command.metadata)?
         }
     };
     Ok(Agent {
@@ -238,3 +238,6 @@ fn new(call: &Call, command: &Provision, given: &Given, moment: &Moment) -> Resu
         updated_at: moment.now,
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -66,7 +66,7 @@ pub fn decide(
             |agent| agent.tags.clone(),
         ),
         owner: existing.and_then(|agent| agent.owner.clone()),
-        metadata: merged(existing.map(|agent| &agent.metadata), &command.metadata),
+        metadata: merged(existing.map(|agent| &agent.metadata), &command.metadata)?,
         revision: existing.map_or(Revision::FIRST, |agent| agent.revision.next()),
         created_at: existing.map_or(moment.now, |agent| agent.created_at),
         updated_at: moment.now,
@@ -97,13 +97,23 @@ fn check(command: &AddAgent) -> Result<(), Invalid> {
     Invalid::check_size("metadata", command.metadata.as_bytes().len(), limits::METADATA_BYTES, "bytes")
 }
 
-pub(crate) fn merged(before: Option<&CanonicalJson>, new: &CanonicalJson) -> CanonicalJson {
-    let Some(before) = before else { return new.clone() };
+/// Where an agent came from: said once, and relied on afterwards.
+const LINEAGE: [&str; 2] = ["derived_from", "spawned_by"];
+
+/// New metadata over old (PM-03). What says where the agent came from stays, and the whole is bounded.
+pub(crate) fn merged(before: Option<&CanonicalJson>, new: &CanonicalJson) -> Result<CanonicalJson, Invalid> {
+    let Some(before) = before else { return Ok(new.clone()) };
     let (mut all, new) = (before.to_value(), new.to_value());
     if let (Some(all), Some(new)) = (all.as_object_mut(), new.as_object()) {
-        all.extend(new.iter().map(|(key, value)| (key.clone(), value.clone())));
+        for (key, value) in new {
+            if !(LINEAGE.contains(&key.as_str()) && all.contains_key(key)) {
+                all.insert(key.clone(), value.clone());
+            }
+        }
     }
-    own_json(&all)
+    let all = own_json(&all);
+    Invalid::check_size("metadata", all.as_bytes().len(), limits::METADATA_BYTES, "bytes")?;
+    Ok(all)
 }
 
 /// Who provisions, and where.
@@ -156,3 +166,6 @@ fn identity_edge(agent: &Agent, existed: bool, by: &By<'_>, moment: &Moment) -> 
         created_at: moment.now,
     }
 }
+
+#[cfg(test)]
+mod tests;

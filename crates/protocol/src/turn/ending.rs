@@ -136,6 +136,7 @@ fn close_rows(work: &mut Work<'_>, ended: &Ended) {
 }
 
 /// What a batch learns of the end of a turn that is one of its branches (BM-11), in the commit that ends the turn.
+/// Invariant 15: the store takes the first end only.
 pub(super) fn branch_end(item: &InboxItem, ended: &Ended) -> Option<Write> {
     let end = BranchEnd {
         key: item.branch?,

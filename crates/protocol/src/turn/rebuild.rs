@@ -20,11 +20,13 @@ pub enum Rebuilt {
     Unknown,
 }
 
-/// Rebuilds the head from its copy and from the inbox.
+/// Rebuilds the head from its copy and from the inbox. `open_calls` are those of the turn that was live: the copy does not
+/// know of calls that were made since the turn last moved.
 pub fn decide(
     snapshot: &Snapshot,
     project: &ProjectId,
     agent_id: &AgentId,
+    open_calls: u32,
     moment: &Moment,
 ) -> Result<Decision<Rebuilt>, Rejection> {
     if let Some(head) = &snapshot.head {
@@ -44,7 +46,11 @@ pub fn decide(
         queued: lost.queued,
         updated_at: moment.now,
     };
-    let head = match lost.open.as_ref().and_then(|item| restore(&idle, lost, item, snapshot, moment)) {
+    let head = match lost
+        .open
+        .as_ref()
+        .and_then(|item| restore(&idle, lost, item, (snapshot, open_calls), moment))
+    {
         Some((head, item)) => {
             let from = lost.open.as_ref().map_or(InboxStatus::Pending, |open| open.status);
             commit.writes.push(Write::UpdateInbox { from, item: Box::new(item) });
@@ -64,7 +70,7 @@ fn restore(
     idle: &Head,
     lost: &Lost,
     item: &InboxItem,
-    snapshot: &Snapshot,
+    (snapshot, open_calls): (&Snapshot, u32),
     moment: &Moment,
 ) -> Option<(Head, InboxItem)> {
     let copy =
@@ -84,6 +90,9 @@ fn restore(
         }
     };
     head.queued = idle.queued;
+    if let Some(live) = &mut head.live {
+        live.open_calls = open_calls;
+    }
     let pending = InboxItem {
         status: InboxStatus::Pending,
         epoch: Some(head.epoch),

@@ -469,7 +469,7 @@ fn a_lost_head_is_rebuilt_and_its_old_holder_fenced_off() {
     };
     assert_eq!(agent.run(&Command::Heartbeat(fence.clone())), Err(Rejection::Lost("a".parse().unwrap())));
     let snapshot = Snapshot { lost: Some(lost), ..Snapshot::default() };
-    let decision = rebuild::decide(&snapshot, &project(), &head.agent_id, &agent.moment).unwrap();
+    let decision = rebuild::decide(&snapshot, &project(), &head.agent_id, 0, &agent.moment).unwrap();
     let Rebuilt::Restored(restored) = &decision.outcome else { panic!("{:?}", decision.outcome) };
     assert_eq!((restored.epoch.get(), restored.status()), (2, Status::Dispatched));
     assert_eq!(restored.live.as_ref().unwrap().output_box, head.live.as_ref().unwrap().output_box);
@@ -477,7 +477,7 @@ fn a_lost_head_is_rebuilt_and_its_old_holder_fenced_off() {
     assert!(matches!(agent.run(&Command::Heartbeat(fence)), Err(Rejection::StaleTurn(..))));
     let empty = Lost { copy: None, highest: TurnEpoch::ZERO, open: None, last_output_box: None, queued: 0 };
     let snapshot = Snapshot { lost: Some(empty), ..Snapshot::default() };
-    let nothing = rebuild::decide(&snapshot, &project(), &head.agent_id, &agent.moment).unwrap();
+    let nothing = rebuild::decide(&snapshot, &project(), &head.agent_id, 0, &agent.moment).unwrap();
     assert_eq!(nothing.outcome, Rebuilt::Unknown);
 }
 

@@ -37,13 +37,13 @@ pub(crate) async fn call(request: Request) -> Answer {
     let (project, kernel) = (request.project()?, &request.state.kernel);
     let settings = kernel.live_project(project).await?.settings;
     let tool = request.params.get("tool").map_or("", String::as_str);
-    let by_turn = match &request.by {
-        Some(By::Turn(turn, _)) => Some(*turn),
+    let by = match &request.by {
+        Some(By::Turn(turn, hash)) => Some((*turn, *hash)),
         Some(By::Token(_)) | None => None,
     };
     let body = request.body::<CallIn>()?;
     let wait = Duration::from_millis(body.wait_ms.unwrap_or(0));
-    let call = body.into_call(tool, by_turn, &request.trace_id, &settings)?;
+    let call = body.into_call(tool, by, &request.trace_id, &settings)?;
     if request.flag("dry_run")?.unwrap_or(false) {
         let would = kernel.pmo_preflight(project, &request.caller()?, &call).await?;
         let would =

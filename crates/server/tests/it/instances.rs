@@ -61,3 +61,66 @@ async fn events_of_one_instance_are_numbered_and_read_by_the_other() {
     assert_eq!(events.iter().map(|event| event.position).collect::<Vec<_>>(), [2, 3, 4, 5, 6]);
     other.shutdown().await;
 }
+
+/// PM-17, BM-15: the last two children end at the same moment on two instances, and the batch is joined once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_batch_whose_children_end_on_two_instances_is_joined_once() {
+    let api = Api::start(Backend::Postgres).await;
+    let other = second(&api).await;
+    api.profile("p1").await;
+    api.agent("boss").await;
+    let parent = api.running("boss").await;
+    let task = json!({ "target_strategy": "new", "target_ref": "Helper", "instruction": "Go." });
+    let rounds = 50;
+    for _ in 0..rounds {
+        let body = json!({ "caller_agent_id": "boss", "args": { "tasks": [task, task] } });
+        let answer = api.post("/projects/p1/pmo/fork_join:call", body).await.expect(200);
+        let children = api.claim_with(json!({ "start": true })).await;
+        assert_eq!(children.len(), 2);
+        let (here, there) =
+            tokio::join!(api.finish(&children[0], "success"), finish_on(&other, &children[1]));
+        assert_eq!((&here["status"], there), (&json!("success"), true));
+        let batch = answer["result"]["batch_id"].as_str().unwrap();
+        let batch = api.get(&format!("/projects/p1/batches/{batch}")).await.expect(200);
+        assert_eq!(batch["status"], "success");
+    }
+    let joins = api.items("state/execution/edges?primitive=join&edge_phase=response").await;
+    assert_eq!(joins.len(), rounds);
+    let told = api.get(&format!("/projects/p1/boxes/{}/cards?limit=500", parent.output)).await.expect(200);
+    let results = told.as_array().unwrap().iter().filter(|card| card["metadata"]["type"] == "tool.result");
+    assert_eq!(results.count(), rounds);
+    other.shutdown().await;
+}
+
+/// Ends a turn as an operator of that instance.
+async fn finish_on(kernel: &Kernel, leased: &crate::support::Leased) -> bool {
+    use cardwire_kernel::{
+        Caller, Done,
+        protocol::{
+            Actor,
+            turn::{
+                Command, Fence, Outcome, Proof,
+                finish::{Deliverable, Finish},
+            },
+        },
+    };
+    let finish = Finish {
+        fence: Fence {
+            turn_id: leased.turn.parse().unwrap(),
+            epoch: cardwire_model::TurnEpoch::new(leased.epoch),
+            proof: Proof::Operator,
+        },
+        status: cardwire_model::TaskStatus::Success,
+        deliverable: Deliverable::Content(cardwire_model::CanonicalJson::string("done").unwrap()),
+        error: None,
+        error_code: None,
+        cards: vec![],
+        step: None,
+        calls: vec![],
+        remains: Default::default(),
+    };
+    let caller = Caller { actor: Actor::system("test") };
+    let command = Command::Finish(Box::new(finish));
+    let done = kernel.turn_command(&"p1".parse().unwrap(), &caller, command, None).await.unwrap();
+    matches!(done, Done::Fresh(Outcome::Ended { .. }))
+}

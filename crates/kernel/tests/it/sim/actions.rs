@@ -1,5 +1,7 @@
 //! What clients, workers, tools, operators and the world itself do, each as one operation.
 
+mod delegations;
+
 use super::{
     driver::Operation,
     faults::Fault,
@@ -95,14 +97,14 @@ pub(super) fn any(world: &Rc<World>) -> Operation {
     }
     match world.shared.below(100) {
         // Enough to keep inboxes busy; more would only be drained at the end.
-        0..12 if world.shared.observer.lock().unwrap().open_turns() < BACKLOG => {
-            free(world, dispatch(Rc::clone(world)))
-        }
+        0..10 if has_room(world) => free(world, dispatch(Rc::clone(world))),
+        10..12 if has_room(world) => free(world, delegations::by_operator(Rc::clone(world))),
         0..24 => free(world, claim(Rc::clone(world))),
         24..68 => work(world),
         68..76 => report(world),
         76..82 => zombie(world),
-        82..84 => free(world, stop(Rc::clone(world))),
+        82..84 => stop(world),
+        84 if world.shared.chance(400) => delegations::cancel(world),
         84..88 => {
             let world = Rc::clone(world);
             let current = Current { watchdog: true, ..Current::default() };
@@ -114,6 +116,10 @@ pub(super) fn any(world: &Rc<World>) -> Operation {
         88..98 => free(world, time(Rc::clone(world))),
         _ => free(world, trouble(Rc::clone(world))),
     }
+}
+
+fn has_room(world: &World) -> bool {
+    world.shared.observer.lock().unwrap().open_turns() < BACKLOG
 }
 
 fn free(_: &Rc<World>, future: impl Future<Output = ()> + 'static) -> Operation {
@@ -173,7 +179,6 @@ async fn dispatch(world: Rc<World>) {
     match kernel.dispatch(&place.project, &caller(), &command, None).await {
         Ok(Done::Fresh(Dispatched::Accepted(receipt))) => {
             world.accepted.borrow_mut().push((place.project, receipt.turn_id));
-            world.dispatched.set(world.dispatched.get() + 1);
         }
         Ok(Done::Fresh(Dispatched::Repeated(_)) | Done::Replayed(_)) => {}
         Err(
@@ -222,7 +227,7 @@ async fn claim(world: Rc<World>) {
             workers[worker].retain(|held| held.lease.turn_id != lease.turn_id);
             continue;
         }
-        let held = Held { running: request.start, lease, calls: vec![], steps: 0 };
+        let held = Held { running: request.start, lease, calls: vec![], forks: vec![], steps: 0 };
         if request.start && held.lease.kind == LeaseKind::Resume {
             did(&world, "resume");
         }
@@ -286,7 +291,10 @@ fn make(world: &World, held: &Held, fence: Fence, choice: usize) -> Verb {
             Verb { name: "tool call", command: append(world, fence, card), call: Some(call) }
         }
         5 => {
-            let waiting = if held.calls.is_empty() { vec![no_call(held)] } else { held.calls.clone() };
+            let mut waiting = [held.calls.as_slice(), &held.forks].concat();
+            if waiting.is_empty() {
+                waiting.push(no_call(held));
+            }
             let resume_seconds = 1 + world.shared.below(120) as u32;
             plain("suspend", Command::Suspend(Suspend { fence, waiting, resume_seconds, calls: vec![] }))
         }
@@ -305,11 +313,15 @@ fn make(world: &World, held: &Held, fence: Fence, choice: usize) -> Verb {
                 0 => vec![],
                 _ => world.kernel().turn_cards(vec![thought()]).unwrap(),
             };
+            let status = match world.shared.below(10) {
+                0..7 => TaskStatus::Success,
+                _ => TaskStatus::ALL[1 + world.shared.below(TaskStatus::ALL.len() - 1)],
+            };
             let finish = Finish {
                 fence,
-                status: TaskStatus::Success,
+                status,
                 deliverable,
-                error: None,
+                error: (status != TaskStatus::Success).then(|| "it broke".to_owned()),
                 error_code: None,
                 cards,
                 step: None,
@@ -338,22 +350,28 @@ fn work(world: &Rc<World>) -> Operation {
     };
     let choice = if !held.running {
         0
-    } else if !held.calls.is_empty() && world.shared.chance(500) {
+    } else if !(held.calls.is_empty() && held.forks.is_empty()) && world.shared.chance(500) {
         5
     } else {
         match world.shared.below(100) {
             0..10 => 1,
-            10..30 => 2,
-            30..42 => 3,
-            42..58 => 4,
+            10..26 => 2,
+            26..34 => 3,
+            34..46 => 4,
+            46..58 if has_room(world) => return delegations::by_worker(world, worker, held),
             58..62 => 6,
             _ => 8,
         }
     };
     let verb = make(world, &held, fence_of(&held, lease_proof(&held)), choice);
-    let current = Current { fence: Some((held.lease.turn_id, held.lease.epoch)), watchdog: false };
+    let current = current_of(&held);
     let world = Rc::clone(world);
     Operation { current, future: Box::pin(work_on(world, worker, held, verb)) }
+}
+
+/// What somebody who holds a turn claims to be.
+fn current_of(held: &Held) -> Current {
+    Current { fence: Some((held.lease.turn_id, held.lease.epoch)), ..Current::default() }
 }
 
 async fn work_on(world: Rc<World>, worker: usize, mut held: Held, verb: Verb) {
@@ -418,13 +436,16 @@ fn zombie(world: &Rc<World>) -> Operation {
         let recent = zombies.len().saturating_sub(30);
         zombies[recent + world.shared.below(zombies.len() - recent)].clone()
     };
-    let choice = world.shared.below(10);
+    let choice = world.shared.below(11);
+    if choice == 10 {
+        return delegations::by_zombie(world, held);
+    }
     // With the rights of an operator only the fence is in the way.
     let fence = fence_of(&held, if world.shared.chance(700) { Proof::Operator } else { lease_proof(&held) });
     let verb = if choice == 9 { stale_report(&held, fence) } else { make(world, &held, fence, choice) };
     let (turn, epoch) = (held.lease.turn_id, held.lease.epoch);
     let stop = verb.name == "stop";
-    let current = Current { fence: (!stop).then_some((turn, epoch)), watchdog: false };
+    let current = Current { fence: (!stop).then_some((turn, epoch)), ..Current::default() };
     let world = Rc::clone(world);
     let future = Box::pin(async move {
         let stale = {
@@ -490,7 +511,7 @@ fn report(world: &Rc<World>) -> Operation {
         author_id: None,
         calls: vec![],
     }));
-    let current = Current { fence: Some((tool.turn, tool.epoch)), watchdog: false };
+    let current = Current { fence: Some((tool.turn, tool.epoch)), ..Current::default() };
     let world = Rc::clone(world);
     let future = Box::pin(async move {
         let done = world.kernel().turn_command(&tool.project, &caller(), command, None).await;
@@ -503,20 +524,24 @@ fn report(world: &Rc<World>) -> Operation {
     Operation { current, future }
 }
 
-async fn stop(world: Rc<World>) {
-    let turn = {
-        let accepted = world.accepted.borrow();
-        if accepted.is_empty() {
-            return;
+/// An operator stops a turn, often one that has started others.
+fn stop(world: &Rc<World>) -> Operation {
+    let parents = world.shared.chance(400) && !world.parents.borrow().is_empty();
+    let turns = if parents { &world.parents } else { &world.accepted };
+    let Some((project, turn_id)) = recent(world, &turns.borrow(), 40) else { return nothing(world) };
+    let its = Rc::clone(world);
+    free(world, async move {
+        let command = Command::Stop(Stop { turn_id, epoch: None, reason: None, remains: Default::default() });
+        if its.kernel().turn_command(&project, &caller(), command, None).await.is_ok() {
+            did(&its, "stop");
         }
-        let recent = accepted.len().saturating_sub(40);
-        accepted[recent + world.shared.below(accepted.len() - recent)].clone()
-    };
-    let command =
-        Command::Stop(Stop { turn_id: turn.1, epoch: None, reason: None, remains: Default::default() });
-    if world.kernel().turn_command(&turn.0, &caller(), command, None).await.is_ok() {
-        did(&world, "stop");
-    }
+    })
+}
+
+/// One of the last so many.
+fn recent<T: Clone>(world: &World, list: &[T], count: usize) -> Option<T> {
+    let recent = &list[list.len().saturating_sub(count)..];
+    (!recent.is_empty()).then(|| recent[world.shared.below(recent.len())].clone())
 }
 
 async fn time(world: Rc<World>) {

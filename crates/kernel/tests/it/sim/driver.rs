@@ -11,7 +11,7 @@ use super::{
 use cardwire_store::Store;
 use cardwire_testkit::{ManualClock, ReferenceStore, Rng};
 use std::{
-    cell::{Cell, RefCell},
+    cell::RefCell,
     collections::BTreeMap,
     future::Future,
     pin::Pin,
@@ -95,8 +95,10 @@ pub(super) fn run(
         tools: RefCell::default(),
         sent: RefCell::default(),
         accepted: RefCell::default(),
+        parents: RefCell::default(),
+        batches: RefCell::default(),
+        spawned: RefCell::default(),
         paused: RefCell::new(vec![0; WORKERS]),
-        dispatched: Cell::new(0),
     });
     *world.processes.borrow_mut() = (0..PROCESSES).map(|_| world.process()).collect();
     block_on(&world, actions::set_up(Rc::clone(&world), PROJECTS, AGENTS));
@@ -107,7 +109,11 @@ pub(super) fn run(
     violation(&shared)?;
     block_on_result(&world, finale::check(Rc::clone(&world)))?;
     let mut report = shared.report.lock().unwrap().clone();
-    report.turns = shared.observer.lock().unwrap().ended;
+    let observer = shared.observer.lock().unwrap();
+    report.turns = observer.ended;
+    for (verb, count) in &observer.seen {
+        *report.verbs.entry(verb).or_default() += count;
+    }
     Ok(report)
 }
 
@@ -116,7 +122,7 @@ fn advance(world: &Rc<World>, turns: u64) -> Result<(), String> {
     let mut context = Context::from_waker(Waker::noop());
     let mut polls = 0_u64;
     loop {
-        while operations.len() < AT_ONCE && world.dispatched.get() < turns {
+        while operations.len() < AT_ONCE && world.shared.observer.lock().unwrap().enqueued < turns {
             operations.push(actions::any(world));
         }
         if operations.is_empty() {
@@ -125,7 +131,7 @@ fn advance(world: &Rc<World>, turns: u64) -> Result<(), String> {
         }
         polls += 1;
         // A store with threads of its own is polled while it works, which says nothing about progress.
-        if world.reference.is_some() && polls > PATIENCE + turns * 2_000 {
+        if world.reference.is_some() && polls > PATIENCE + turns * 400 {
             return Err("invariant 11: the run does not come to an end".to_owned());
         }
         let place = world.shared.below(operations.len());

@@ -1,12 +1,17 @@
 //! The end of a run: faults stop, everything is drained, and the store as a whole is looked at.
 
+mod batches;
+
 use super::world::{World, caller, target};
 use cardwire_kernel::{
-    ClaimRequest,
-    protocol::turn::{
-        Command, Fence, Proof,
-        claim::LeaseKind,
-        finish::{Deliverable, Finish},
+    ClaimRequest, KernelError,
+    protocol::{
+        Rejection,
+        turn::{
+            Command, Fence, Proof,
+            claim::LeaseKind,
+            finish::{Deliverable, Finish},
+        },
     },
 };
 use cardwire_model::{CanonicalJson, EventKind, Hash256, Status, TaskStatus, TurnId};
@@ -25,7 +30,7 @@ pub(super) async fn drain(world: Rc<World>) -> Result<(), String> {
     let (mut waited, mut last) = (0, usize::MAX);
     loop {
         let open = world.shared.observer.lock().unwrap().open_turns();
-        if open == 0 {
+        if open == 0 && batches::are_done(&world).await {
             return Ok(());
         }
         if open < last {
@@ -36,7 +41,8 @@ pub(super) async fn drain(world: Rc<World>) -> Result<(), String> {
             return Err(format!("invariant 11: {open} turns never ended: {}", left(&world).await));
         }
         let kernel = world.kernel();
-        kernel.tick(None).await.map_err(|error| format!("drain: {error}"))?;
+        let tick = kernel.tick(None).await.map_err(|error| format!("drain: {error}"))?;
+        batches::invariant_11_what_is_due_is_done(&world, tick.now).await?;
         let request = ClaimRequest {
             worker_target: target(),
             worker_id: "drain".to_owned(),
@@ -72,8 +78,11 @@ pub(super) async fn drain(world: Rc<World>) -> Result<(), String> {
                 remains: Default::default(),
             };
             let command = Command::Finish(Box::new(finish));
-            let done = kernel.turn_command(&lease.project, &caller(), command, None).await;
-            done.map_err(|error| format!("drain: {error:?}"))?;
+            match kernel.turn_command(&lease.project, &caller(), command, None).await {
+                // A branch that was claimed together with the one that ended its batch.
+                Ok(_) | Err(KernelError::Rejected(Rejection::StaleTurn(..))) => {}
+                Err(error) => return Err(format!("drain: {error:?}")),
+            }
         }
     }
 }
@@ -115,6 +124,8 @@ pub(super) async fn check(world: Rc<World>) -> Result<(), String> {
         invariant_4_one_task_event_per_turn(&world, &place.project, &mut tasks).await?;
         invariant_11_nothing_is_left(&world, &place.project).await?;
         invariant_5_calls_and_results_pair_up(&world, &place.project).await?;
+        batches::check(&world, &place.project).await?;
+        batches::invariant_18_trees_are_counted(&world, &place.project).await?;
     }
     for turn in &turns {
         match tasks.get(turn) {
@@ -155,8 +166,12 @@ async fn invariant_11_nothing_is_left(
     world: &World,
     project: &cardwire_model::ProjectId,
 ) -> Result<(), String> {
-    for head in world.inner.heads(project, None, None, 500).await.unwrap() {
-        if head.status() != Status::Idle || head.queued != 0 {
+    let mut after = None;
+    loop {
+        let page = world.inner.heads(project, None, after.as_ref(), 500).await.unwrap();
+        let Some(last) = page.last() else { break };
+        after = Some(last.agent_id.clone());
+        if let Some(head) = page.iter().find(|head| head.status() != Status::Idle || head.queued != 0) {
             return Err(format!(
                 "invariant 11: {} is {:?} with {} waiting",
                 head.agent_id,

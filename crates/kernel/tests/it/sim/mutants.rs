@@ -1,7 +1,10 @@
 //! Planted bugs. Each bends what the kernel reads or what it writes the way a real mistake in `protocol` would, so that
 //! the checks are seen to fail. Nothing of this is in the product.
 
+mod batches;
+
 use super::world::Shared;
+pub(super) use batches::{bend_standing, bend_stops};
 use cardwire_model::{
     Commit, EventKind, Head, HeadGuard, InboxId, InboxItem, InboxKind, InboxStatus, Keys, Live, LiveState,
     Realm, Snapshot, Status, ToolCall, TurnId, TurnPayload, Write,
@@ -43,6 +46,38 @@ pub(super) enum Mutant {
     AnswerDoesNotCount,
     /// A stopped turn goes on.
     StopForgetsTheRow,
+    /// A batch that is closed is joined again.
+    JoinedTwice,
+    /// A batch is closed in one commit and told in another, which is lost.
+    JoinedUntold,
+    /// The parent is told of all branches but one.
+    EntryMissing,
+    /// The parent is told in another order.
+    EntriesOutOfOrder,
+    /// The end of a turn does not reach its branch.
+    BranchEndUntold,
+    /// An end counts after its batch was closed.
+    LateEndCounts,
+    /// A failed branch does not end a batch that wants to fail fast.
+    FailFastForgotten,
+    /// A batch is not given up when its time is over.
+    DeadlineForgotten,
+    /// Branches are dispatched without asking how many are under way.
+    ParallelForgotten,
+    /// A batch is closed while its branches are at work.
+    ClosedTooEarly,
+    /// A sweep is done without stopping anybody.
+    SweepStopsNobody,
+    /// Whoever is stopped leaves its descendants behind.
+    StopSweepsNothing,
+    /// A batch that is closed early leaves its turns behind.
+    CloseSweepsNothing,
+    /// A branch gets two turns.
+    BranchDispatchedTwice,
+    /// A parent that is gone is answered.
+    GoneParentIsTold,
+    /// Turns below a root are not counted.
+    TreeNotCounted,
 }
 
 impl Mutant {
@@ -63,6 +98,22 @@ impl Mutant {
         Self::OrphanedCalls,
         Self::AnswerDoesNotCount,
         Self::StopForgetsTheRow,
+        Self::JoinedTwice,
+        Self::JoinedUntold,
+        Self::EntryMissing,
+        Self::EntriesOutOfOrder,
+        Self::BranchEndUntold,
+        Self::LateEndCounts,
+        Self::FailFastForgotten,
+        Self::DeadlineForgotten,
+        Self::ParallelForgotten,
+        Self::ClosedTooEarly,
+        Self::SweepStopsNobody,
+        Self::StopSweepsNothing,
+        Self::CloseSweepsNothing,
+        Self::BranchDispatchedTwice,
+        Self::GoneParentIsTold,
+        Self::TreeNotCounted,
     ];
 }
 
@@ -270,6 +321,24 @@ pub(super) async fn bend_commit(shared: &Shared, store: &dyn Store, mut commit: 
             }
         }
         Mutant::LastComeFirstServed | Mutant::ClaimLeavesRow | Mutant::RebuildForgetsEpoch => {}
+        Mutant::JoinedTwice
+        | Mutant::JoinedUntold
+        | Mutant::EntryMissing
+        | Mutant::EntriesOutOfOrder
+        | Mutant::BranchEndUntold
+        | Mutant::LateEndCounts
+        | Mutant::FailFastForgotten
+        | Mutant::DeadlineForgotten
+        | Mutant::ParallelForgotten
+        | Mutant::ClosedTooEarly
+        | Mutant::SweepStopsNobody
+        | Mutant::StopSweepsNothing
+        | Mutant::CloseSweepsNothing
+        | Mutant::BranchDispatchedTwice
+        | Mutant::GoneParentIsTold
+        | Mutant::TreeNotCounted => {
+            batches::bend(mutant, store, &project, &mut commit).await;
+        }
     }
     commit
 }

@@ -3,13 +3,20 @@
 //!
 //! The invariants have the numbers of `docs/protocol.md`.
 
+mod author;
+mod batches;
+mod sweeps;
+
 use super::world::{Current, Shared};
+use author::Author;
+use batches::Batches;
+pub(crate) use batches::wrong_entries;
 use cardwire_kernel::protocol::turn::claim::{Lease, LeaseKind};
 use cardwire_model::{
     AgentId, BoxId, CardId, Commit, EventKind, Head, InboxItem, InboxKind, InboxStatus, NewEvent, Realm,
     Timestamp, TurnEpoch, TurnId, Write,
 };
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 type AgentKey = (Realm, AgentId);
 
@@ -21,7 +28,16 @@ pub(super) struct Observer {
     answers: HashMap<(TurnId, String), u32>,
     results: HashMap<String, u32>,
     leases: HashMap<(TurnId, TurnEpoch), u32>,
+    /// Tool calls without an answer.
+    open_calls: HashSet<(TurnId, String)>,
+    /// Turns that a turn has started, without those of batches.
+    children: HashMap<TurnId, Vec<TurnId>>,
+    batches: Batches,
     open: usize,
+    /// Turns that were put into an inbox.
+    pub(super) enqueued: u64,
+    /// What happened without anybody's doing, by name.
+    pub(super) seen: BTreeMap<&'static str, u64>,
     /// The first thing that went wrong.
     pub(super) violation: Option<String>,
     pub(super) ended: u64,
@@ -40,8 +56,10 @@ struct AgentModel {
 struct TurnModel {
     agent: AgentKey,
     output: Option<BoxId>,
+    parent: Option<TurnId>,
     tasks: u32,
     ended: bool,
+    error_code: Option<String>,
 }
 
 impl Observer {
@@ -50,22 +68,37 @@ impl Observer {
         self.violation.get_or_insert(what);
     }
 
+    fn count(&mut self, what: &'static str) {
+        *self.seen.entry(what).or_default() += 1;
+    }
+
     /// Whether a holder of this lease could still write now.
     pub(super) fn is_live(&self, turn: TurnId, epoch: TurnEpoch) -> bool {
         let agent = self.turns.get(&turn).and_then(|model| self.agents.get(&model.agent));
         agent.and_then(|agent| agent.live).is_some_and(|(live, at, _)| live == turn && at == epoch.get())
     }
 
+    /// Whether the turn is live, at whatever epoch.
+    pub(super) fn is_held(&self, turn: TurnId) -> bool {
+        let agent = self.turns.get(&turn).and_then(|model| self.agents.get(&model.agent));
+        agent.and_then(|agent| agent.live).is_some_and(|(live, _, _)| live == turn)
+    }
+
     /// A commit was applied.
     pub(super) fn applied(&mut self, commit: &Commit, shared: &Shared) {
         let current = shared.current.lock().unwrap().clone();
+        let author = author::of(commit);
         if self.ordered {
-            self.invariant_3_a_stale_holder_changes_nothing(commit, &current);
+            self.batches_before(commit);
+            self.invariant_3_a_stale_holder_changes_nothing(commit, author, &current);
         }
         let mut replaced = vec![];
         let mut ended_now = HashSet::new();
         for write in &commit.writes {
-            self.write(&commit.realm, write, &current, &mut replaced, &mut ended_now);
+            self.write(&commit.realm, write, author, &current, &mut replaced, &mut ended_now);
+        }
+        if self.ordered {
+            self.batches_after(commit);
         }
         for event in &commit.events {
             self.event(event, &ended_now);
@@ -79,6 +112,7 @@ impl Observer {
         &mut self,
         realm: &Realm,
         write: &Write,
+        author: Author,
         current: &Current,
         replaced: &mut Vec<TurnId>,
         ended_now: &mut HashSet<TurnId>,
@@ -92,17 +126,23 @@ impl Observer {
                     self.invariant_5_one_result_per_call(call);
                 }
             }
-            Write::AppendCards { box_id, .. } => self.invariant_6_one_writer_per_output_box(*box_id, current),
+            Write::AppendCards { box_id, .. } => {
+                self.invariant_6_one_writer_per_output_box(*box_id, author, current);
+            }
             Write::Enqueue(item) => self.enqueued(realm, item, current),
             Write::UpdateInbox { item, .. } => self.updated(realm, item, ended_now),
             Write::CreateHead(head) => self.moved(realm, head, replaced),
             Write::MoveHead { to, .. } => self.moved(realm, to, replaced),
             Write::UpdateCall(call) if call.answer.is_some() => {
+                self.open_calls.remove(&(call.turn_id, call.tool_call_id.clone()));
                 let count = self.answers.entry((call.turn_id, call.tool_call_id.clone())).or_default();
                 *count += 1;
                 if *count > 1 {
                     self.fail(format!("invariant 5: call {} was answered twice", call.tool_call_id));
                 }
+            }
+            Write::OpenCall(call) => {
+                self.open_calls.insert((call.turn_id, call.tool_call_id.clone()));
             }
             Write::UpdateCall(_)
             | Write::NudgeHead { .. }
@@ -119,7 +159,6 @@ impl Observer {
             | Write::AddEdge(_)
             | Write::CreateStep(_)
             | Write::UpdateStep(_)
-            | Write::OpenCall(_)
             | Write::PutProfile { .. }
             | Write::PutResource { .. }
             | Write::PutAgent { .. }
@@ -141,18 +180,38 @@ impl Observer {
         if item.kind != InboxKind::Turn {
             return;
         }
-        if current.watchdog {
+        // Branches that waited for room come with their branch.
+        if current.watchdog && item.branch.is_none() {
             self.fail("invariant 7: the watchdog inserted a turn");
         }
+        if let Some(parent) = item.parent_turn.filter(|_| item.branch.is_none()) {
+            self.delegated(parent, item.turn_id);
+        }
         let agent = (realm.clone(), item.agent_id.clone());
-        let model = TurnModel { agent: agent.clone(), output: item.output_box, tasks: 0, ended: false };
+        let model = TurnModel {
+            agent: agent.clone(),
+            output: item.output_box,
+            parent: item.parent_turn,
+            tasks: 0,
+            ended: false,
+            error_code: None,
+        };
         self.open += 1;
+        self.enqueued += 1;
         if self.turns.insert(item.turn_id, model).is_some() {
             self.fail(format!("invariant 7: {} was enqueued twice", item.turn_id));
         }
         if item.status == InboxStatus::Queued {
             self.agents.entry(agent).or_default().queue.push_back(item.turn_id);
         }
+    }
+
+    /// A turn has started another.
+    fn delegated(&mut self, parent: TurnId, child: TurnId) {
+        if self.ordered {
+            self.invariant_16_only_the_living_start_others(parent);
+        }
+        self.children.entry(parent).or_default().push(child);
     }
 
     fn updated(&mut self, realm: &Realm, item: &InboxItem, ended_now: &mut HashSet<TurnId>) {
@@ -174,6 +233,7 @@ impl Observer {
             && !turn.ended
         {
             turn.ended = true;
+            turn.error_code.clone_from(&ended.error_code);
             self.open -= 1;
         }
         let agent = self.agents.entry((realm.clone(), item.agent_id.clone())).or_default();
@@ -249,11 +309,21 @@ impl Observer {
     }
 
     /// NF-03, DP-17
-    fn invariant_3_a_stale_holder_changes_nothing(&mut self, commit: &Commit, current: &Current) {
-        let Some((turn, epoch)) = current.fence else { return };
+    fn invariant_3_a_stale_holder_changes_nothing(
+        &mut self,
+        commit: &Commit,
+        author: Author,
+        current: &Current,
+    ) {
+        let (turn, live) = match (author, current.fence) {
+            (Author::Operation, Some((turn, epoch))) => (turn, self.is_live(turn, epoch)),
+            // What is done about a turn without its holder is done while it is live, too.
+            (Author::Turn(turn), _) => (turn, self.is_held(turn) || !writes_a_box(commit)),
+            (Author::Operation, None) | (Author::Kernel, _) => return,
+        };
         let writes = commit.writes.iter().any(|write| !matches!(write, Write::CreateHead(_)));
-        if writes && !self.is_live(turn, epoch) && !commit.audit.iter().any(is_rebuild) {
-            self.fail(format!("invariant 3: {turn} at epoch {} wrote although it is not live", epoch.get()));
+        if writes && !live {
+            self.fail(format!("invariant 3: {turn} wrote although it is not live: {current:?}"));
         }
     }
 
@@ -267,11 +337,16 @@ impl Observer {
     }
 
     /// CB-14
-    fn invariant_6_one_writer_per_output_box(&mut self, box_id: BoxId, current: &Current) {
-        let Some((turn, _)) = current.fence else { return };
-        let own = self.turns.get(&turn).and_then(|turn| turn.output);
+    fn invariant_6_one_writer_per_output_box(&mut self, box_id: BoxId, author: Author, current: &Current) {
+        let writer = match author {
+            Author::Operation => current.fence.map(|(turn, _)| turn),
+            Author::Turn(turn) => Some(turn),
+            Author::Kernel => return self.fail("invariant 6: the kernel wrote a box that is nobody's"),
+        };
+        let Some(writer) = writer else { return };
+        let own = self.turns.get(&writer).and_then(|turn| turn.output);
         if own != Some(box_id) {
-            self.fail(format!("invariant 6: {turn} wrote a box that is not its own"));
+            self.fail(format!("invariant 6: {writer} wrote a box that is not its own"));
         }
     }
 
@@ -304,11 +379,16 @@ impl Observer {
         self.turns.keys().copied().collect()
     }
 
+    /// How many results a call has.
+    pub(super) fn results_of(&self, call: &str) -> u32 {
+        self.results.get(call).copied().unwrap_or(0)
+    }
+
     pub(super) fn open_turns(&self) -> usize {
         self.open
     }
 }
 
-fn is_rebuild(audit: &cardwire_model::NewAudit) -> bool {
-    audit.action == cardwire_model::AuditAction::StateRebuild
+fn writes_a_box(commit: &Commit) -> bool {
+    commit.writes.iter().any(|write| matches!(write, Write::AppendCards { .. }))
 }

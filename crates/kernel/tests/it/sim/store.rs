@@ -308,7 +308,11 @@ impl Batches for SimStore {
         limit: usize,
     ) -> Res<Option<Standing>> {
         self.read().await?;
-        self.inner.standing(project, batch, due, quiet, limit).await
+        let mut standing = self.inner.standing(project, batch, due, quiet, limit).await?;
+        if let Some(standing) = &mut standing {
+            mutants::bend_standing(&self.shared, standing);
+        }
+        Ok(standing)
     }
 
     async fn running_batches(
@@ -333,7 +337,8 @@ impl Batches for SimStore {
         limit: usize,
     ) -> Res<Vec<TurnId>> {
         self.read().await?;
-        self.inner.open_children(project, parent, after, limit).await
+        let children = self.inner.open_children(project, parent, after, limit).await?;
+        Ok(mutants::bend_stops(&self.shared, children))
     }
 
     async fn open_branches(
@@ -344,7 +349,8 @@ impl Batches for SimStore {
         limit: usize,
     ) -> Res<Vec<(BranchKey, TurnId)>> {
         self.read().await?;
-        self.inner.open_branches(project, batch, from, limit).await
+        let branches = self.inner.open_branches(project, batch, from, limit).await?;
+        Ok(mutants::bend_stops(&self.shared, branches))
     }
 
     async fn granted(&self, project: &ProjectId, agent: &AgentId, boxes: &[BoxId]) -> Res<HashSet<BoxId>> {

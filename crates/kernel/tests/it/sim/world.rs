@@ -8,11 +8,11 @@ use cardwire_kernel::{
     ids::IdSource,
     protocol::{Actor, turn::claim::Lease},
 };
-use cardwire_model::{AgentId, BoxId, ProjectId, Timestamp, TurnEpoch, TurnId, WorkerTarget};
+use cardwire_model::{AgentId, BatchId, BoxId, ProjectId, Timestamp, TurnEpoch, TurnId, WorkerTarget};
 use cardwire_store::Store;
 use cardwire_testkit::{ManualClock, ReferenceStore, Rng};
 use std::{
-    cell::{Cell, RefCell},
+    cell::RefCell,
     collections::VecDeque,
     sync::{
         Arc, Mutex,
@@ -126,6 +126,8 @@ pub(super) struct Held {
     pub(super) running: bool,
     /// Tool calls it has made and not suspended for.
     pub(super) calls: Vec<String>,
+    /// The same for forks: nobody but their batch answers those.
+    pub(super) forks: Vec<String>,
     pub(super) steps: u32,
 }
 
@@ -166,8 +168,12 @@ pub(super) struct World {
     /// Turn ids that clients chose, to be sent again, with the agent and the box they named.
     pub(super) sent: RefCell<Vec<(ProjectId, AgentId, TurnId)>>,
     pub(super) accepted: RefCell<Vec<(ProjectId, TurnId)>>,
+    /// Turns that have started others.
+    pub(super) parents: RefCell<Vec<(ProjectId, TurnId)>>,
+    pub(super) batches: RefCell<Vec<(ProjectId, BatchId)>>,
+    /// Agents that were given work by others.
+    pub(super) spawned: RefCell<Vec<(ProjectId, AgentId)>>,
     pub(super) paused: RefCell<Vec<u32>>,
-    pub(super) dispatched: Cell<u64>,
 }
 
 pub(super) fn target() -> WorkerTarget {

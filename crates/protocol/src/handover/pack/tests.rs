@@ -83,6 +83,17 @@ fn pk_04_absent_and_null_arguments_write_nothing() {
 }
 
 #[test]
+fn pk_05_a_card_is_an_instruction_unless_its_rule_says_otherwise() {
+    let packing = json!({ "pack_arguments": [
+        "x", { "arg_key": "absent" }, { "arg_key": "a" }, { "arg_key": "a", "as_card_type": " " },
+        { "arg_key": "a", "as_card_type": "my.kind" },
+    ] });
+    let assembly = pack(&command(json!({ "a": "x" }), &packing), &[]).unwrap();
+    let kinds: Vec<_> = assembly.cards.iter().map(|card| card.kind.as_str()).collect();
+    assert_eq!(kinds, ["task.instruction", "task.instruction", "my.kind"]);
+}
+
+#[test]
 fn pk_06_metadata_is_copied_and_the_role_kept() {
     let packing = json!({ "pack_arguments": [
         { "arg_key": "a", "card_metadata": { "role": "system", "k": 1 } }, { "arg_key": "a", "as_card_type": "my.kind" },
@@ -202,6 +213,26 @@ fn pk_11_every_card_once_where_it_occurs_first() {
     assert_eq!(from, [box_id(1), box_id(1), box_id(2)]);
 }
 
+/// Which boxes there are is read elsewhere; what is said of one that is not there is decided here.
+#[test]
+fn pk_12_a_box_that_is_not_there_is_named_whatever_comes_with_it() {
+    let gone = no_box(box_id(9));
+    assert!(matches!(gone, Rejection::NotFound { .. }), "{gone:?}");
+    assert_eq!(gone.to_string(), format!("inherit_context: box not found: {}", box_id(9)));
+    let good = box_id(1).to_string();
+    for (value, named) in [
+        (json!("b1"), "b1"),
+        (json!([good, "b1", good]), "b1"),
+        (json!([good, 7]), "7"),
+        (json!(format!("{good}0")), "000000000000000000000000000000010"),
+    ] {
+        let arguments = json!({ "instruction": "x", "b": value, "c": good });
+        let command = command(arguments, &inherit(json!(["c", "b"])));
+        let error = boxes(&command.arguments, &command.handover).unwrap_err();
+        assert_eq!(error, no_box(named), "{value}");
+    }
+}
+
 /// CB-11, PK-13
 #[test]
 fn pk_13_a_box_is_inherited_as_one_entry_of_the_cards_it_shows_now() {
@@ -306,6 +337,84 @@ fn pk_19_the_record_names_tool_source_profile_boxes_and_rules() {
     assert_eq!(detail["inherited"], json!([{ "box_id": box_id(1).to_string(), "generation": 1, "len": 1 }]));
     assert_eq!(detail["handover_hash"], handover(&packing).hash.to_string());
     assert_eq!(detail.get("not_handed_over"), None);
+}
+
+/// A rich one: of each kind of card, and with a card that two boxes have.
+fn everything() -> (PackContext, [Inherited; 2]) {
+    let packing = json!({
+        "pack_arguments": [{ "arg_key": "instruction" }, { "arg_key": "more", "as_card_type": "my.kind" }],
+        "inherit_context": { "include_boxes_from_args": ["b"], "include_parent": true },
+    });
+    let command = command(json!({ "instruction": "x", "more": { "a": 1 } }), &packing);
+    (command, [inherited(1, &[1, 2], 0), inherited(2, &[2, 3], 3)])
+}
+
+/// The box is made by whatever the caller commits, or not at all.
+#[test]
+fn pk_20_a_pack_joins_the_commit_of_its_caller() {
+    let (command, from) = everything();
+    let mut commit = Commit::new(project());
+    let before = Write::SealBox { box_id: box_id(5) };
+    commit.writes.push(before.clone());
+    commit.events.push(moment().event(EventKind::BoxSealed, box_id(5), &json!({})));
+    let packed = pack(&command, &from).unwrap().add_to(&mut commit);
+    let alone = decide(&project(), &command, &target(), &shared(&from), &moment()).unwrap();
+    assert_eq!((&commit.writes[0], &commit.writes[1..]), (&before, &alone.commit.writes[..]));
+    assert_eq!((&commit.events[1..], &commit.audit), (&alone.commit.events[..], &alone.commit.audit));
+    assert_eq!((commit.realm, commit.expect), (alone.commit.realm, alone.commit.expect));
+    assert_eq!(packed, alone.outcome);
+}
+
+/// The dry run shows an [`Assembly`]; that is what a commit is made of.
+#[test]
+fn pk_21_what_a_dry_run_shows_is_what_is_committed() {
+    let (command, from) = everything();
+    let shown = pack(&command, &from).unwrap();
+    let done = decide(&project(), &command, &target(), &shared(&from), &moment()).unwrap();
+    assert_eq!(done.outcome, shown.packed);
+    let Some((Write::CreateBox(made), new)) = done.commit.writes.split_last() else {
+        panic!("{:?}", done.commit.writes)
+    };
+    let put = |card: &Card| Write::PutCard(Box::new(card.clone()));
+    assert_eq!(new, shown.cards.iter().map(put).collect::<Vec<_>>());
+    assert_eq!((made, made.head.box_id), (&shown.new_box, shown.packed.context_box));
+    assert_eq!(made.head.len as usize, shown.packed.cards.len());
+    // Each card with where it came from: made here, or out of a box.
+    let (new, old): (Vec<_>, Vec<_>) = shown.packed.cards.iter().partition(|card| card.from.is_none());
+    assert_eq!(
+        new.iter().map(|card| card.card_id).collect::<Vec<_>>(),
+        shown.cards.iter().map(|card| card.id).collect::<Vec<_>>()
+    );
+    assert_eq!(old.iter().map(|card| card.card_id).collect::<Vec<_>>(), [1, 2, 3].map(card_id));
+    assert!(old.iter().all(|card| card.source == EntrySource::Inherited));
+}
+
+#[test]
+fn pk_21_a_dry_run_refuses_what_the_pack_would_and_names_what_is_denied() {
+    let (command, from) = everything();
+    let both = |command: &PackContext| {
+        let tried = pack(command, &from).map(|assembly| assembly.packed);
+        let done = decide(&project(), command, &target(), &shared(&from), &moment());
+        assert_eq!(tried, done.map(|done| done.outcome));
+        tried
+    };
+    assert!(both(&PackContext { source_agent: None, ..command.clone() }).is_err());
+    assert!(both(&PackContext { tool_suffix: String::new(), ..command.clone() }).is_err());
+    let required = Required { arguments: vec!["absent".to_owned()], card_types: vec![] };
+    assert!(both(&PackContext { required, ..command.clone() }).is_err());
+    for mode in [InheritMode::Enforce, InheritMode::Audit] {
+        for allowed in [&[][..], &[1], &[2], &[1, 2]] {
+            let reach = Reach::HandedOver { boxes: allowed.iter().copied().map(box_id).collect(), mode };
+            let denied = denied(&reach, &[box_id(1), box_id(2)]);
+            let tried = both(&PackContext { reach, ..command.clone() });
+            match denied.first() {
+                Some(id) => assert_eq!(tried, Err(Rejection::UnauthorizedBox { id: id.to_string() })),
+                None => assert!(tried.is_ok()),
+            }
+            let refused = mode == InheritMode::Enforce && allowed.len() < 2;
+            assert_eq!(denied.is_empty(), !refused, "{mode:?} {allowed:?}");
+        }
+    }
 }
 
 #[test]

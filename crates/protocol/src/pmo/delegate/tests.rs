@@ -1,7 +1,10 @@
 //! Each rule of delegation by its number.
 
+mod rules;
+
 use super::{super::calls, *};
 use crate::fixtures::{box_id, card_id, moment, project, uuid};
+use crate::turn::Proof;
 use cardwire_model::{
     Channel, Generation, InboxId, InheritMode, Live, LiveState, PmoSettings, Timestamp, TurnEpoch,
 };
@@ -26,7 +29,9 @@ fn pm_05_strategy_target_and_instruction_are_required() {
             );
         }
     }
-    assert_eq!(parse("fork_join", &json!({})).unwrap(), None);
+    let wrong = json!({ "target_strategy": "fork", "target_ref": "Helper", "instruction": "Go." });
+    let error = parse("delegate_async", &wrong).unwrap_err();
+    assert!(error.to_string().contains("args.target_strategy must be one of new|reuse|clone"), "{error}");
 }
 
 #[test]
@@ -127,6 +132,7 @@ fn call(by_turn: Option<u128>) -> Call {
         tool: "delegate_async".to_owned(),
         caller: "boss".parse().unwrap(),
         by_turn: by_turn.map(|n| uuid::<TurnId>(TurnId::PREFIX, n)),
+        proof: Proof::Operator,
         channel: Channel::public(),
         trace_id: "t".to_owned(),
         args: Map::new(),
@@ -209,7 +215,7 @@ fn x_04_a_turn_hands_on_what_it_was_handed_and_an_operator_anything() {
 /// DP-17
 #[test]
 fn a_turn_that_is_not_live_calls_nothing() {
-    let fence = |by_turn, head: Option<Head>| calls::fence(&call(by_turn), head.as_ref(), &moment());
+    let fence = |by_turn, head: Option<Head>| calls::fence(&call(by_turn), head.as_ref(), None, &moment());
     let live = || Some(head("boss", Some(52), None));
     let is_fence =
         |write: &Write| matches!(write, Write::NudgeHead { guard, .. } if guard.agent_id.as_str() == "boss");
@@ -218,12 +224,30 @@ fn a_turn_that_is_not_live_calls_nothing() {
     assert!(matches!(fence(Some(8), live()), Err(Rejection::StaleTurn(..))));
     assert!(matches!(fence(Some(9), Some(head("boss", None, None))), Err(Rejection::StaleTurn(..))));
     assert!(matches!(fence(Some(9), None), Err(Rejection::StaleTurn(..))));
+    // A turn that was given back waits for somebody else.
+    let mut given_back = head("boss", Some(52), None);
+    given_back.live.as_mut().unwrap().state = LiveState::Dispatched;
+    assert!(matches!(fence(Some(9), Some(given_back)), Err(Rejection::StaleTurn(..))));
+    // What an operator starts in the name of an agent at work is guarded by its turn.
+    assert!(fence(None, live()).unwrap().is_some_and(|write| is_fence(&write)));
 }
 
-/// PM-11, PM-15, PM-16
+/// SEC-02
 #[test]
-fn a_call_is_its_fence_the_call_what_was_done_and_the_answer() {
-    let fence = calls::fence(&call(Some(9)), Some(&head("boss", Some(52), None)), &moment()).unwrap();
+fn a_turn_calls_only_by_whoever_holds_it() {
+    let mut held = crate::fixtures::agent::TestAgent::running().0;
+    let row = held.inbox.remove(0);
+    let by = |hash| Call { proof: Proof::Lease(hash), ..call(Some(9)) };
+    let fence = |hash, row| calls::fence(&by(hash), Some(&head("boss", Some(52), None)), row, &moment());
+    let hash = row.token_hash.unwrap();
+    assert!(fence(hash, Some(&row)).is_ok());
+    assert_eq!(fence(cardwire_model::Hash256::ZERO, Some(&row)), Err(Rejection::Unauthenticated));
+    assert_eq!(fence(hash, None), Err(Rejection::Unauthenticated));
+}
+
+#[test]
+fn pm_15_a_call_is_its_fence_the_call_what_was_done_and_the_answer() {
+    let fence = calls::fence(&call(Some(9)), Some(&head("boss", Some(52), None)), None, &moment()).unwrap();
     let answer = |result| {
         let mut done = Commit::new(project());
         done.writes.push(Write::SealBox { box_id: box_id(1) });
