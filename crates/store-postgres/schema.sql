@@ -1637,22 +1637,20 @@ CREATE FUNCTION public.cw_seal_audit(in_project text, in_rows jsonb) RETURNS boo
     LANGUAGE plpgsql
     AS $$
 DECLARE
-    found_rows bigint;
+    r record;
 BEGIN
-    PERFORM 1
-    FROM audit
-    WHERE project_id = in_project
-        AND seq = ANY (ARRAY(SELECT r.seq FROM jsonb_to_recordset(in_rows) AS r (seq bigint)))
-    ORDER BY seq
-    FOR UPDATE;
-    UPDATE audit a
-    SET position = r.position, hash = decode(r.hash, 'hex')
-    FROM jsonb_to_recordset(in_rows) AS r (seq bigint, position bigint, hash text)
-    WHERE a.project_id = in_project AND a.seq = r.seq AND a.position IS NULL;
-    GET DIAGNOSTICS found_rows = ROW_COUNT;
-    IF found_rows <> jsonb_array_length(in_rows) THEN
-        RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'chain';
-    END IF;
+    FOR r IN
+        SELECT s.seq, s.position, s.hash
+        FROM jsonb_to_recordset(in_rows) AS s (seq bigint, position bigint, hash text)
+        ORDER BY s.seq
+    LOOP
+        UPDATE audit a
+        SET position = r.position, hash = decode(r.hash, 'hex')
+        WHERE a.project_id = in_project AND a.seq = r.seq AND a.position IS NULL;
+        IF NOT FOUND THEN
+            RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'chain';
+        END IF;
+    END LOOP;
     RETURN true;
 END
 $$;

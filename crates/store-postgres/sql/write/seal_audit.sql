@@ -1,24 +1,22 @@
--- Places of audit rows in the chain. Rows are locked in order first, so that two sealers never wait for each other;
--- the loser finds them sealed.
+-- Places of audit rows in the chain. Rows are taken one by one, in order: two sealers never wait for each other (the loser
+-- finds them sealed), and whatever the planner believes about a table that was empty a moment ago, each is found by its key.
 CREATE OR REPLACE FUNCTION cw_seal_audit(in_project text, in_rows jsonb) RETURNS boolean
 LANGUAGE plpgsql AS $$
 DECLARE
-    found_rows bigint;
+    r record;
 BEGIN
-    PERFORM 1
-    FROM audit
-    WHERE project_id = in_project
-        AND seq = ANY (ARRAY(SELECT r.seq FROM jsonb_to_recordset(in_rows) AS r (seq bigint)))
-    ORDER BY seq
-    FOR UPDATE;
-    UPDATE audit a
-    SET position = r.position, hash = decode(r.hash, 'hex')
-    FROM jsonb_to_recordset(in_rows) AS r (seq bigint, position bigint, hash text)
-    WHERE a.project_id = in_project AND a.seq = r.seq AND a.position IS NULL;
-    GET DIAGNOSTICS found_rows = ROW_COUNT;
-    IF found_rows <> jsonb_array_length(in_rows) THEN
-        RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'chain';
-    END IF;
+    FOR r IN
+        SELECT s.seq, s.position, s.hash
+        FROM jsonb_to_recordset(in_rows) AS s (seq bigint, position bigint, hash text)
+        ORDER BY s.seq
+    LOOP
+        UPDATE audit a
+        SET position = r.position, hash = decode(r.hash, 'hex')
+        WHERE a.project_id = in_project AND a.seq = r.seq AND a.position IS NULL;
+        IF NOT FOUND THEN
+            RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'chain';
+        END IF;
+    END LOOP;
     RETURN true;
 END
 $$;
