@@ -38,6 +38,11 @@ pub(crate) async fn run(
     let database = database.as_ref();
     let counting = Counting::new(database.store());
     let wanted = |case: &str| only.is_none_or(|only| case.starts_with(only) || only.starts_with(case));
+    // First, while no checkpoint is under way: that would write whole pages.
+    if wanted("inherit") {
+        let kernel = Kernel::idle(KernelConfig::new(Arc::clone(&counting) as _));
+        inherit::run(database, &counting, kernel, &mut report).await?;
+    }
     let kernel = Kernel::start(KernelConfig::new(Arc::clone(&counting) as _));
     let mut place = Place::create(Arc::clone(&kernel), "fork", 0).await?;
     round::run(&mut place, &counting, 100).await?;
@@ -56,11 +61,6 @@ pub(crate) async fn run(
         report.checks.push(Check::new("fork_1000", target, format!("{growth:.1}"), growth <= GROWTH));
     }
     kernel.tasks().shutdown().await;
-    // Last, because nobody ends what it starts.
-    if wanted("inherit") {
-        let kernel = Kernel::idle(KernelConfig::new(Arc::clone(&counting) as _));
-        inherit::run(database, &counting, kernel, &mut report).await?;
-    }
     Ok(report)
 }
 

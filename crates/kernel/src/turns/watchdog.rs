@@ -1,11 +1,13 @@
 //! The watchdog's rounds: find rows that are old enough, ask `protocol` what is due, run each command by itself
 //! (WD-13). Several processes may do it at once: whoever is second finds nothing left to do.
 
-use crate::{Caller, Done, Kernel, KernelError, spawn::Stop};
-use cardwire_model::{AgentId, BatchId, InboxId, ProjectId, Sweep, Timestamp, TurnId, limits};
+use crate::{Caller, Done, Kernel, KernelError, doorbell::Ring, spawn::Stop};
+use cardwire_model::{
+    AgentId, BatchId, Commit, Head, InboxId, InboxItem, ProjectId, Snapshot, Sweep, Timestamp, TurnId, limits,
+};
 use cardwire_protocol::{
-    Actor, Rejection, audit,
-    turn::{Command, Outcome},
+    Actor, Decision, Rejection, audit,
+    turn::{self, Command, Outcome},
     watchdog::{self, Due},
 };
 use cardwire_store::{CommitError, Horizon, StoreError, Watched};
@@ -71,7 +73,7 @@ impl Kernel {
 
     async fn tick_heads(&self, round: &mut Round) -> Result<(), StoreError> {
         let horizon = self.horizon(round.now);
-        let mut after = None;
+        let (mut after, mut rings) = (None, vec![]);
         loop {
             let page = self.store.due_heads(&horizon, after.as_ref(), limits::WATCHDOG_PAGE).await?;
             let ended = page.len() < limits::WATCHDOG_PAGE;
@@ -79,10 +81,15 @@ impl Kernel {
                 let Watched { project, head: Some(head), item } = row else { continue };
                 after = Some((project.clone(), head.agent_id.clone()));
                 let due = watchdog::due_head(&head, item.as_ref(), &self.watchdog, round.now);
-                if let Some(due) = due {
-                    self.act(round, &project, Some(head.agent_id), due).await;
+                match (due, item) {
+                    (Some(Due::Turn(Command::Ring(..))), Some(item)) => {
+                        rings.push(Waiting { project, head: Some(head), item });
+                    }
+                    (Some(due), _) => self.act(round, &project, Some(head.agent_id), due).await,
+                    (None, _) => {}
                 }
             }
+            self.ring_again(round, std::mem::take(&mut rings)).await;
             if ended {
                 return Ok(());
             }
@@ -91,7 +98,7 @@ impl Kernel {
 
     async fn tick_items(&self, round: &mut Round) -> Result<(), StoreError> {
         let horizon = self.horizon(round.now);
-        let mut after = None;
+        let (mut after, mut rings) = (None, vec![]);
         loop {
             let page = self.store.due_items(&horizon, after.as_ref(), limits::WATCHDOG_PAGE).await?;
             let ended = page.len() < limits::WATCHDOG_PAGE;
@@ -99,12 +106,55 @@ impl Kernel {
                 let Watched { project, head, item: Some(item) } = row else { continue };
                 after = Some((project.clone(), item.id));
                 let due = watchdog::due_item(&item, head.as_ref(), &self.watchdog, round.now);
-                if let Some(due) = due {
-                    self.act(round, &project, Some(item.agent_id), due).await;
+                match due {
+                    Some(Due::Turn(Command::Ring(..))) => rings.push(Waiting { project, head, item }),
+                    Some(due) => self.act(round, &project, Some(item.agent_id), due).await,
+                    None => {}
                 }
             }
+            self.ring_again(round, std::mem::take(&mut rings)).await;
             if ended {
                 return Ok(());
+            }
+        }
+    }
+
+    /// Rings again for rows that nobody has claimed: thousands may wait while workers are busy, so many are noted by one
+    /// commit. One that has moved meanwhile makes that a conflict; then each is rung for by itself.
+    async fn ring_again(&self, round: &mut Round, mut rows: Vec<Waiting>) {
+        rows.retain(|row| round.rung.insert(row.item.id));
+        let caller = Caller { actor: Actor::system("watchdog") };
+        while let Some(first) = rows.first() {
+            let project = first.project.clone();
+            let of_project = rows.iter().take_while(|row| row.project == project).count();
+            let chunk: Vec<Waiting> = rows.drain(..of_project.min(RINGS)).collect();
+            let mut commit = Commit::new(project.clone());
+            let mut rung = vec![];
+            for row in &chunk {
+                let snapshot =
+                    Snapshot { head: row.head.clone(), inbox: Some(row.item.clone()), ..Snapshot::default() };
+                let moment = self.moment_at(&caller, Some(round.now));
+                let decided = turn::decide(&snapshot, &project, &row.command(), &moment);
+                if let Ok(Decision { commit: one, outcome: Outcome::Rung }) = decided {
+                    commit.append(one);
+                    rung.push(row);
+                }
+            }
+            if self.apply(commit).await.is_ok() {
+                let mut heard = HashSet::new();
+                for row in rung {
+                    let ring = Ring::of(&project, &row.item, "watchdog");
+                    if heard.insert((ring.channel.clone(), ring.target.clone())) {
+                        self.ring(&ring);
+                    }
+                    round.note_ring(row);
+                }
+                continue;
+            }
+            for row in chunk {
+                round.rung.remove(&row.item.id);
+                let agent = Some(row.item.agent_id.clone());
+                self.act(round, &project, agent, Due::Turn(row.command())).await;
             }
         }
     }
@@ -239,7 +289,35 @@ struct Round {
     rung: HashSet<InboxId>,
 }
 
+/// A row to ring again for.
+struct Waiting {
+    project: ProjectId,
+    head: Option<Head>,
+    item: InboxItem,
+}
+
+impl Waiting {
+    const fn command(&self) -> Command {
+        Command::Ring(self.item.turn_id, self.item.id)
+    }
+}
+
+/// Most rows that are rung for by one commit.
+const RINGS: usize = 100;
+
 impl Round {
+    fn note_ring(&mut self, row: &Waiting) {
+        self.actions.push(TickAction {
+            action: "ring",
+            project: row.project.clone(),
+            agent_id: Some(row.item.agent_id.clone()),
+            turn_id: Some(row.item.turn_id),
+            inbox_id: Some(row.item.id),
+            batch_id: None,
+            error: None,
+        });
+    }
+
     fn note_batch(
         &mut self,
         action: &'static str,

@@ -6,6 +6,7 @@ mod time;
 
 use crate::support::{Api, Leased, NOBODY, Reply, on_both};
 use serde_json::{Value, json};
+use std::collections::HashSet;
 
 on_both! {
     three_children_are_forked_and_joined;
@@ -485,15 +486,19 @@ async fn a_repeated_fork_is_one_fork(api: Api) {
 
 /// BM-15: whoever comes last, it is joined once.
 async fn the_last_two_at_once_make_one_join(api: Api) {
-    let parent = boss(&api).await;
-    let rounds = 100;
+    boss(&api).await;
+    // A thousand times where that takes seconds.
+    let rounds = if api.is_embedded() { 1_000 } else { 250 };
+    let mut results = HashSet::new();
     for _ in 0..rounds {
         let id = batch_of(&fork(&api, 2, json!({})).await);
         let leased = children(&api, &batch(&api, &id).await).await;
         tokio::join!(api.finish(&leased[0], "success"), api.finish(&leased[1], "success"));
-        assert_eq!(batch(&api, &id).await["status"], "success");
+        let closed = batch(&api, &id).await;
+        assert_eq!(closed["status"], "success");
+        results.insert(closed["tool_result_card_id"].as_str().unwrap().to_owned());
     }
-    assert_eq!(results(&api, &parent).await.len(), rounds);
+    assert_eq!(results.len(), rounds);
     let joins = edges(&api, "join").await;
     assert_eq!(joins.iter().filter(|edge| edge["edge_phase"] == "response").count(), rounds);
 }

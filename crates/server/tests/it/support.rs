@@ -152,6 +152,11 @@ impl Api {
         api
     }
 
+    /// Whether the store is a file of this process.
+    pub(crate) const fn is_embedded(&self) -> bool {
+        self.database.is_none()
+    }
+
     /// Where the Postgres below is.
     pub(crate) fn database_url(&self) -> &str {
         self.database.as_ref().unwrap().url()

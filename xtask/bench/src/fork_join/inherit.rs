@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use anyhow::Context;
 use cardwire_kernel::Kernel;
+use cardwire_kernel::protocol::pmo::calls::Answered;
 
 use super::{AREA, round};
 use crate::counting::Counting;
@@ -28,19 +30,22 @@ pub(super) async fn run(
     let boss = place.add_agent("boss").await?;
     let boxes = [place.world.filled_box(SHORT).await?, place.world.filled_box(LONG).await?];
     for context in boxes {
-        round::fork(&place, &boss, CHILDREN, Some(context)).await?;
+        let forked = round::fork(&place, &boss, CHILDREN, Some(context)).await?;
+        call_off(&place, &forked).await?;
     }
     database.settle().await?;
     let (mut rows, mut bytes) = ([vec![], vec![]], [vec![], vec![]]);
     for _ in 0..ROUNDS {
         for (which, context) in boxes.into_iter().enumerate() {
             let (before, written) = (counting.applied().rows, database.bytes().await?);
-            round::fork(&place, &boss, CHILDREN, Some(context)).await?;
+            let forked = round::fork(&place, &boss, CHILDREN, Some(context)).await?;
             database.store().number_events().await?;
             rows[which].push((counting.applied().rows - before) as f64 / CHILDREN as f64);
             bytes[which].push((database.bytes().await? - written) as f64 / CHILDREN as f64);
+            call_off(&place, &forked).await?;
         }
     }
+    eprintln!("bench: inherit: {:.0?} and {:.0?} bytes per child", bytes[0], bytes[1]);
     let case = format!("inherit_{LONG}");
     for (what, of, unit) in [("rows", &rows, 0.0), ("bytes", &bytes, database.unit_bytes() / CHILDREN as f64)]
     {
@@ -62,5 +67,13 @@ pub(super) async fn run(
         n: ROUNDS,
         ..Line::default()
     });
+    Ok(())
+}
+
+/// Nobody ends what was started here.
+async fn call_off(place: &Place, forked: &Answered) -> anyhow::Result<()> {
+    let batch = forked.batch.context("a fork without a batch")?;
+    place.kernel().cancel_batch(&place.world.project, place.caller(), batch).await?;
+    place.kernel().seal_audit().await?;
     Ok(())
 }
