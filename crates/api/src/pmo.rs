@@ -79,7 +79,8 @@ impl CallIn {
 pub struct CallOut {
     /// The call; null when nothing was written.
     pub tool_call_id: Option<String>,
-    /// `success`, `accepted` while a fork is running, `failed` when the target did not accept, or `dry_run`.
+    /// `success`, `accepted` while a fork is running, `failed` when the target did not accept, how the batch ended when the
+    /// call waited for that, or `dry_run`.
     pub status: &'static str,
     /// What the caller is told; with `dry_run`, nothing.
     #[schema(value_type = Object)]
@@ -114,10 +115,11 @@ impl From<&Answered> for CallOut {
     fn from(answered: &Answered) -> Self {
         Self {
             tool_call_id: Some(answered.tool_call_id.clone()),
-            status: match (answered.is_success, answered.result_card) {
-                (true, Some(_)) => "success",
-                (true, None) => "accepted",
-                (false, _) => "failed",
+            status: match (answered.is_success, answered.joined, answered.result_card) {
+                (false, ..) => "failed",
+                (true, Some(joined), _) => joined.as_str(),
+                (true, None, Some(_)) => "success",
+                (true, None, None) => "accepted",
             },
             result: answered.result.clone(),
             tool_result_card_id: answered.result_card.map(|card| card.to_string()),

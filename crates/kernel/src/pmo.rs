@@ -170,6 +170,7 @@ impl Kernel {
         caller: &Caller,
         call: &Call,
     ) -> Result<Option<Vec<Preflight>>, KernelError> {
+        let _place = self.pmo_slots.enter().await?;
         let from = match self.party(project, &call.caller).await {
             Err(KernelError::Rejected(Rejection::Lost(agent))) => {
                 self.rebuild(project, caller, &agent).await?;

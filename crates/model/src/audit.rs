@@ -56,6 +56,8 @@ audit_actions! {
     ResourceWrite = "resource.write",
     /// A turn was stopped.
     TurnStop = "turn.stop",
+    /// Boxes were handed to an agent by a result.
+    BoxGrant = "box.grant",
     /// A batch was called off.
     BatchCancel = "batch.cancel",
     /// The state of an agent was rebuilt.

@@ -75,6 +75,8 @@ pub const PACK_RULES: usize = 256;
 pub const FORK_TASKS: usize = 1_000;
 /// The most a project may allow.
 pub const FORK_TASKS_MAX: usize = 10_000;
+/// Most cards that all tasks of one fork_join inherit together.
+pub const FORK_CARDS: usize = 10_000_000;
 /// How long a batch may take unless the call or the project says otherwise (BM-03).
 pub const FORK_DEADLINE_SECONDS: u32 = 900;
 /// The longest a batch may take: seven days.

@@ -23,7 +23,7 @@ pub(super) const ENDPOINTS: &[Endpoint] = &[
         Op::CallTool,
         "/projects/{project_id}/pmo/{tool}:call",
         Access::Turn(Operate),
-        "Call a tool for an agent: delegate_async, launch_principal, ask_expert, provision_agent, or a recipe.",
+        "Call a tool for an agent: delegate_async, fork_join, launch_principal, ask_expert, provision_agent, or a recipe.",
         json::<CallIn>(),
         (200, json::<CallOut>()),
     )

@@ -65,16 +65,26 @@ struct Place {
 }
 
 impl Looks {
-    fn place(&self, key: &(ProjectId, BatchId)) -> Arc<Place> {
+    fn visit(&self, key: (ProjectId, BatchId)) -> Visit<'_> {
         let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(places.entry(key.clone()).or_default())
+        let place = Arc::clone(places.entry(key.clone()).or_default());
+        Visit { looks: self, key, place }
     }
+}
 
-    fn leave(&self, key: &(ProjectId, BatchId), place: Arc<Place>) {
-        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-        drop(place);
-        if places.get(key).is_some_and(|place| Arc::strong_count(place) == 1) {
-            places.remove(key);
+/// Somebody who looks, or waits to. Also one that goes away half way leaves nothing behind.
+struct Visit<'a> {
+    looks: &'a Looks,
+    key: (ProjectId, BatchId),
+    place: Arc<Place>,
+}
+
+impl Drop for Visit<'_> {
+    fn drop(&mut self) {
+        let mut places = self.looks.places.lock().unwrap_or_else(PoisonError::into_inner);
+        // The map's own and this one's: nobody else is here.
+        if Arc::strong_count(&self.place) == 2 {
+            places.remove(&self.key);
         }
     }
 }
@@ -113,23 +123,17 @@ impl Kernel {
         batch: BatchId,
         now: Option<Timestamp>,
     ) -> Result<FollowUp, KernelError> {
-        let key = (project.clone(), batch);
-        let place = self.batch_looks.place(&key);
+        let visit = self.batch_looks.visit((project.clone(), batch));
+        let place = &visit.place;
         let asked = place.asked.fetch_add(1, Ordering::SeqCst) + 1;
         let mut served = place.served.lock().await;
-        let looked = if *served >= asked {
-            Ok(FollowUp::default())
-        } else {
-            let serves = place.asked.load(Ordering::SeqCst);
-            let looked = self.look_after(project, batch, now).await;
-            if looked.is_ok() {
-                *served = serves;
-            }
-            looked.map(|looked| looked.follow_up)
-        };
-        drop(served);
-        self.batch_looks.leave(&key, place);
-        looked
+        if *served >= asked {
+            return Ok(FollowUp::default());
+        }
+        let serves = place.asked.load(Ordering::SeqCst);
+        let looked = self.look_after(project, batch, now, false).await?;
+        *served = serves;
+        Ok(looked.follow_up)
     }
 
     async fn wake_agent(

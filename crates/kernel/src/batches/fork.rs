@@ -43,9 +43,12 @@ impl Kernel {
         calling: &Calling,
     ) -> Result<Given, KernelError> {
         let (mut seen, mut tasks) = (Seen::default(), Vec::with_capacity(fork.tasks.len()));
+        let mut inherited = 0;
         for task in &fork.tasks {
             let (given, amiss) = self.given(project, call, task, calling, &mut seen).await?;
             amiss.check()?;
+            inherited += given.inherited.iter().map(|from| from.cards.len()).sum::<usize>();
+            fork::check_inherited(inherited)?;
             tasks.push(given);
         }
         let parent = match calling.live_turn() {
@@ -57,7 +60,7 @@ impl Kernel {
         };
         let lineage = self.lineage(project, calling).await?;
         let budget = self.budget(project, call, &lineage).await?;
-        let ancestors = lineage.into_iter().map(|(_, agent)| agent).collect();
+        let ancestors = lineage.into_iter().filter(|above| above.waits).map(|above| above.agent).collect();
         Ok(Given { tasks, parent, ancestors, window: calling.window, budget })
     }
 
@@ -91,7 +94,7 @@ impl Kernel {
         let Ok(result) = tokio::time::timeout(wait, joined).await else { return Ok(answered) };
         let mut result = result?;
         result["batch_id"] = batch.to_string().into();
-        let result_card = self.batch(project, batch).await?.batch.result_card;
-        Ok(Answered { result, result_card, ..answered })
+        let closed = self.batch_row(project, batch).await?;
+        Ok(Answered { result, result_card: closed.result_card, joined: Some(closed.status), ..answered })
     }
 }

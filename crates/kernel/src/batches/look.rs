@@ -32,12 +32,13 @@ pub(super) fn caller() -> Caller {
 }
 
 impl Kernel {
-    /// Does with a batch what is to be done now.
+    /// Does with a batch what is to be done now. A `thorough` look, the watchdog's, also sees to branches that wait.
     pub(crate) async fn look_after(
         &self,
         project: &ProjectId,
         batch: BatchId,
         now: Option<Timestamp>,
+        thorough: bool,
     ) -> Result<Looked, KernelError> {
         let mut looked = Looked::default();
         let mut lost = 0;
@@ -46,9 +47,6 @@ impl Kernel {
             let quiet = moment.now.plus_seconds(-NOTED_AFTER);
             let found = self.store.standing(project, batch, moment.now, quiet, limits::BRANCH_PAGE).await?;
             let Some(standing) = found else { return Ok(looked) };
-            if self.watch_branches(project, &standing, &moment, &mut looked).await? {
-                continue;
-            }
             let facts = Facts {
                 batch: &standing.batch,
                 open: standing.open,
@@ -58,7 +56,13 @@ impl Kernel {
                 pending: standing.pending.len(),
             };
             let stands = match progress::next(&facts, moment.now) {
-                Next::Nothing => return Ok(looked),
+                Next::Nothing => {
+                    // What is seen of branches that wait cannot come before the end of the batch (BM-18, BM-19).
+                    if thorough && self.watch_branches(project, &standing, &moment, &mut looked).await? {
+                        continue;
+                    }
+                    return Ok(looked);
+                }
                 Next::BeginClose(reason) => {
                     let commit = cancel::begin(project, &standing.batch, reason, &moment);
                     self.applied(commit, &mut looked, "begin_close").await?

@@ -82,7 +82,7 @@ impl Kernel {
         Err(KernelError::Contended)
     }
 
-    async fn batch_row(&self, project: &ProjectId, id: BatchId) -> Result<Batch, KernelError> {
+    pub(super) async fn batch_row(&self, project: &ProjectId, id: BatchId) -> Result<Batch, KernelError> {
         let found = self.store.batch(project, id).await?;
         Ok(found.ok_or_else(|| Rejection::NotFound { what: "batch", id: id.to_string() })?)
     }

@@ -35,6 +35,15 @@ impl Calling {
     }
 }
 
+/// A turn above the caller's, or that itself.
+#[derive(Debug, Clone)]
+pub(crate) struct Ancestor {
+    pub(crate) turn: TurnId,
+    pub(crate) agent: AgentId,
+    /// It cannot end before what the caller forks has.
+    pub(crate) waits: bool,
+}
+
 /// What was read for a call.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
@@ -178,22 +187,23 @@ impl Kernel {
         Ok(Boxes { heads: found.boxes.into_iter().collect(), writers: found.writers.into_iter().collect() })
     }
 
-    /// The caller's live turn and those above it, up to the root, with their agents.
+    /// The caller's live turn and those above it, up to the root.
     pub(crate) async fn lineage(
         &self,
         project: &ProjectId,
         calling: &Calling,
-    ) -> Result<Vec<(TurnId, AgentId)>, KernelError> {
+    ) -> Result<Vec<Ancestor>, KernelError> {
         let Some(live) = calling.head.as_ref().and_then(|head| head.live.as_ref()) else { return Ok(vec![]) };
-        let mut lineage = vec![(live.turn_id, calling.agent.id.clone())];
-        let mut above = live.depth;
-        while above > 0 {
-            let (turn, _) = lineage[lineage.len() - 1].clone();
-            let item = self.store.turn(project, turn).await?;
-            let Some(parent) = item.and_then(|item| item.parent_turn) else { break };
+        let first = Ancestor { turn: live.turn_id, agent: calling.agent.id.clone(), waits: true };
+        let (mut lineage, mut turn, mut waits) = (vec![first], live.turn_id, true);
+        for _ in 0..live.depth {
+            let Some(item) = self.store.turn(project, turn).await? else { break };
+            let Some(parent) = item.parent_turn else { break };
+            // Nobody waits for what was delegated, nor for what is above it.
+            waits &= item.branch.is_some();
             let Some(parent) = self.store.turn(project, parent).await? else { break };
-            lineage.push((parent.turn_id, parent.agent_id));
-            above -= 1;
+            turn = parent.turn_id;
+            lineage.push(Ancestor { turn, agent: parent.agent_id, waits });
         }
         Ok(lineage)
     }
@@ -203,12 +213,12 @@ impl Kernel {
         &self,
         project: &ProjectId,
         call: &Call,
-        lineage: &[(TurnId, AgentId)],
+        lineage: &[Ancestor],
     ) -> Result<Budget, KernelError> {
         let tree = match lineage.last() {
-            Some((root, _)) => Some(Tree {
-                root: *root,
-                spent: self.store.spent(project, *root).await?,
+            Some(root) => Some(Tree {
+                root: root.turn,
+                spent: self.store.spent(project, root.turn).await?,
                 limit: call.pmo.tree_turns(),
             }),
             None => None,

@@ -61,10 +61,11 @@ impl Kernel {
     pub async fn tick(&self, now: Option<Timestamp>) -> Result<TickReport, KernelError> {
         let now = now.unwrap_or_else(|| self.now());
         let mut round = Round { now, actions: vec![], rung: HashSet::new() };
-        self.tick_heads(&mut round).await?;
-        self.tick_items(&mut round).await?;
+        // Batches first: the branches of one whose time is up are canceled, whatever else they are late for (BM-18).
         self.tick_sweeps(&mut round).await?;
         self.tick_batches(&mut round).await?;
+        self.tick_heads(&mut round).await?;
+        self.tick_items(&mut round).await?;
         for action in &round.actions {
             metrics::counter!("cardwire_watchdog_total", "action" => action.action).increment(1);
         }
@@ -208,7 +209,7 @@ impl Kernel {
             let Some(last) = page.last() else { return Ok(()) };
             after = Some(last.clone());
             for (project, batch) in page {
-                match self.look_after(&project, batch, Some(round.now)).await {
+                match self.look_after(&project, batch, Some(round.now), true).await {
                     Ok(looked) => {
                         for action in looked.done {
                             round.note_batch(action, &project, Some(batch), None);

@@ -13,7 +13,7 @@ use crate::{
 };
 use cardwire_model::{
     AgentId, Batch, BatchId, BatchStatus, Branch, BranchKey, BranchStatus, Commit, Edge, EdgeId, EdgePhase,
-    Live, Primitive, ProjectId, Snapshot, Timestamp, TurnId, Write,
+    Invalid, Live, Primitive, ProjectId, Snapshot, Timestamp, TurnId, Write, limits,
 };
 use serde_json::json;
 
@@ -84,10 +84,16 @@ pub fn decide(
         result_card: None,
         is_success: true,
         batch: Some(batch.id),
+        joined: None,
         result,
         refused: None,
     };
     Ok(Decision { commit, outcome })
+}
+
+/// Packing looks at every card that is inherited, once for each task: no call may keep the server at that for long.
+pub fn check_inherited(cards: usize) -> Result<(), Invalid> {
+    Invalid::check_size("args/tasks", cards, limits::FORK_CARDS, "inherited cards")
 }
 
 /// DP-04: for all branches at once, before anything is made.

@@ -13,8 +13,8 @@ use crate::{
     turn::system_tool::{self, SystemAnswer},
 };
 use cardwire_model::{
-    Batch, BatchStatus, Branch, BranchStatus, CardDraft, CardId, CloseReason, Commit, EdgePhase, Grant,
-    Origin, ProjectId, Snapshot, Sweep, Write, card::ToolStatus,
+    AuditAction, Batch, BatchStatus, Branch, BranchStatus, CardDraft, CardId, CloseReason, Commit, EdgePhase,
+    Grant, Origin, ProjectId, Snapshot, Sweep, Write, card::ToolStatus,
 };
 use serde_json::{Value, json};
 
@@ -102,8 +102,10 @@ pub fn decide(
     let result_card = tell_parent(&mut commit, parent, project, batch, &answer, moment)?;
     // A result that names boxes opens them to whoever is given it.
     if result_card.is_some() {
-        let outputs = branches.iter().filter_map(|(branch, _)| branch.output_box);
-        commit.writes.extend(outputs.map(|box_id| {
+        let outputs: Vec<_> = branches.iter().filter_map(|(branch, _)| branch.output_box).collect();
+        let detail = json!({ "batch_id": batch.id.to_string(), "boxes": outputs.len() });
+        commit.audit.push(moment.audit(AuditAction::BoxGrant, &batch.parent_agent, &detail));
+        commit.writes.extend(outputs.into_iter().map(|box_id| {
             let agent_id = batch.parent_agent.clone();
             Write::AddGrant(Box::new(Grant { agent_id, box_id, at: moment.now }))
         }));

@@ -563,3 +563,9 @@ fn a_fork_takes_all_its_branches_from_the_budget_of_its_root() {
     forking.given.budget.tree = Some(Tree { root, spent: 8, limit: 10 });
     assert!(forking.decide().is_err());
 }
+
+#[test]
+fn a_fork_inherits_a_bounded_number_of_cards() {
+    assert!(fork::check_inherited(cardwire_model::limits::FORK_CARDS).is_ok());
+    assert!(fork::check_inherited(cardwire_model::limits::FORK_CARDS + 1).is_err());
+}

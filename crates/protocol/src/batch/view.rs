@@ -34,8 +34,20 @@ pub fn of(branch: &Branch, card: Option<&Card>, tokens: u32) -> View {
         return nothing("missing_deliverable_card_id");
     }
     let Some(card) = card else { return nothing("deliverable_read_failed") };
-    let text = text_of(card);
-    View { summary: text.and_then(|text| cut(&text, tokens.saturating_sub(ENTRY))), error_code: None }
+    let error = branch.error_detail.as_deref().filter(|_| branch.status != BranchStatus::Success);
+    let error = error.and_then(|error| cut(error, error_share(tokens))).map_or(0, |error| cost(&error));
+    let room = tokens.saturating_sub(ENTRY).saturating_sub(error);
+    View { summary: text_of(card).and_then(|text| cut(&text, room)), error_code: None }
+}
+
+/// What of a share an error may take: half of what its entry leaves.
+const fn error_share(tokens: u32) -> u32 {
+    tokens.saturating_sub(ENTRY) / 2
+}
+
+/// Tokens of a text, rounded up.
+fn cost(text: &str) -> u32 {
+    u32::try_from(text.chars().map(quarters).sum::<u64>().div_ceil(4)).unwrap_or(u32::MAX)
 }
 
 /// The digest of the fields, else the field called summary, else the text of the card.
@@ -115,7 +127,7 @@ pub fn entry(branch: &Branch, view: &View, tokens: u32) -> Value {
     if branch.status != BranchStatus::Success {
         let code = branch.error_code.as_deref().or(view.error_code);
         let error = branch.error_detail.as_deref().or(code);
-        if let Some(error) = error.and_then(|error| cut(error, tokens)) {
+        if let Some(error) = error.and_then(|error| cut(error, error_share(tokens))) {
             entry["error"] = error.into();
         }
     }

@@ -2,8 +2,9 @@
 
 use crate::{Decision, Moment, Rejection, decision::own_json, turn::Proof};
 use cardwire_model::{
-    AgentId, BatchId, CanonicalJson, Card, CardDraft, CardId, Channel, Commit, Head, InboxItem, InheritMode,
-    Invalid, LiveState, Nudge, Origin, PmoSettings, TurnId, Write,
+    AgentId, AuditAction, AuditVerdict, BatchId, BatchStatus, CanonicalJson, Card, CardDraft, CardId,
+    Channel, Commit, Head, InboxItem, InheritMode, Invalid, LiveState, NewAudit, Nudge, Origin, PmoSettings,
+    TurnId, Write,
 };
 use serde_json::{Map, Value, json};
 
@@ -48,6 +49,8 @@ pub struct Answered {
     pub is_success: bool,
     /// What it started, if it is answered when that has ended.
     pub batch: Option<BatchId>,
+    /// How that ended, once it has.
+    pub joined: Option<BatchStatus>,
     /// What the caller is told.
     pub result: Value,
     /// Why the request itself was refused. What was refused by the target is told in the result alone.
@@ -169,6 +172,11 @@ pub fn answer(
     let called = call_card(call, &tool_call_id, moment)?;
     let answer = result_card(call, &tool_call_id, is_success, &result, moment)?;
     let result_card = answer.id;
+    if let Some(Rejection::UnauthorizedBox { id }) = &refused {
+        let detail = json!({ "tool": call.tool, "agent_id": call.caller.as_str(), "box_id": id });
+        let denied = moment.audit(AuditAction::AccessDenied, call.caller.as_str(), &detail);
+        done.audit.push(NewAudit { verdict: AuditVerdict::Denied, ..denied });
+    }
     let first = fence.into_iter().chain([Write::PutCard(Box::new(called))]);
     let writes = first.chain(std::mem::take(&mut done.writes)).chain([Write::PutCard(Box::new(answer))]);
     done.writes = writes.collect();
@@ -179,6 +187,7 @@ pub fn answer(
             result_card: Some(result_card),
             is_success,
             batch: None,
+            joined: None,
             result,
             refused,
         },

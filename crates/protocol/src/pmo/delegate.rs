@@ -14,8 +14,8 @@ use crate::{
     turn::dispatch::{self, Dispatch, Dispatched, Receipt},
 };
 use cardwire_model::{
-    Agent, AgentId, BoxHead, BoxId, BranchKey, CanonicalJson, Card, Commit, Grant, Head, Invalid, Origin,
-    Profile, ProjectId, Revision, Snapshot, TurnId, Write,
+    Agent, AgentId, AuditAction, BoxHead, BoxId, BranchKey, CanonicalJson, Card, Commit, Grant, Head,
+    Invalid, Origin, Profile, ProjectId, Revision, Snapshot, TurnId, Write,
 };
 use serde_json::{Map, Value, json};
 use std::{
@@ -270,6 +270,9 @@ pub fn decide(
     // The result names the box, and what a result names may be handed on.
     let grant = Grant { agent_id: call.caller.clone(), box_id: receipt.output_box, at: moment.now };
     commit.writes.push(Write::AddGrant(Box::new(grant)));
+    let detail =
+        json!({ "agent_turn_id": receipt.turn_id.to_string(), "box_id": receipt.output_box.to_string() });
+    commit.audit.push(moment.audit(AuditAction::BoxGrant, &call.caller, &detail));
     let Prepared { packed, new_cards, .. } = prepared;
     Ok(Decision { commit, outcome: Delegated { receipt, packed, new_cards } })
 }

@@ -63,6 +63,28 @@ fn ob_03_two_hundred_children_of_forty_thousand_tokens_fit_into_half_a_window_of
 }
 
 #[test]
+fn ob_03_children_that_fail_take_no_more_than_those_that_succeed() {
+    for (children, window) in [(2, 8_192), (40, 8_192), (200, 8_192), (200, 65_536)] {
+        let tokens = share(Some(window), children);
+        let long = json!("word ".repeat(32_000));
+        let entries: Vec<Value> = (0..children)
+            .map(|index| {
+                let ended = Branch {
+                    deliverable: Some(card_id(1)),
+                    output_box: Some(box_id(7)),
+                    error_detail: Some("broken ".repeat(1_000)),
+                    ..branch(index, BranchStatus::Failed)
+                };
+                entry(&ended, &of(&ended, Some(&deliverable(&long)), tokens), tokens)
+            })
+            .collect();
+        let result = json!({ "status": "failed", "results": entries }).to_string();
+        let taken = u64::from(token_count::estimate(&result));
+        assert!(taken <= window / 2, "{children} in {window}: {taken}");
+    }
+}
+
+#[test]
 fn ob_03_a_share_holds_the_digest_first_then_the_reference_then_only_the_state() {
     let ended = Branch {
         deliverable: Some(card_id(1)),

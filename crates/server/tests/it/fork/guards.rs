@@ -58,6 +58,15 @@ async fn a_branch_must_not_wait_for_its_own_parent(api: Api) {
     let body = json!({ "caller_agent_id": child.agent, "agent_turn_id": child.turn, "args": args });
     let answer = api.with(&child.token, "POST", super::FORK, &body.to_string()).await.json();
     assert_eq!(answer["result"]["error_code"], "ancestor_cycle");
+    // Nobody waits for what was delegated, so that may fork whom it likes.
+    let args = json!({ "target_strategy": "new", "target_ref": "Helper", "instruction": "x" });
+    let body = json!({ "caller_agent_id": "boss", "args": args });
+    api.post("/projects/p1/pmo/delegate_async:call", body).await.expect(200);
+    let free = api.claim_with(json!({ "start": true })).await.remove(0);
+    let args = json!({ "tasks": [{ "target_strategy": "reuse", "target_ref": "boss", "instruction": "i" }] });
+    let body = json!({ "caller_agent_id": free.agent, "agent_turn_id": free.turn, "args": args });
+    let answer = api.with(&free.token, "POST", super::FORK, &body.to_string()).await.expect(200);
+    assert_eq!(answer["result"]["status"], "accepted");
 }
 
 async fn a_tree_may_grow_so_large(api: Api) {

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 on_both! {
     a_batch_whose_time_is_up_is_closed;
+    a_batch_without_workers_is_closed_before_anything_else_is_done_about_it;
     a_batch_may_have_no_deadline;
     a_branch_that_waits_behind_another_turn_is_noted;
     a_branch_that_waits_too_long_is_given_up_under_pressure;
@@ -27,6 +28,16 @@ async fn a_batch_whose_time_is_up_is_closed(api: Api) {
     assert_eq!((&closed["status"], states(&closed)), (&json!("timeout"), vec!["success", "canceled"]));
     assert_eq!(results(&api, &parent).await[0]["content"]["status"], "timeout");
     assert_eq!(api.verb(&leased[1], ":heartbeat", json!({})).await.code(), "stale_turn");
+}
+
+/// BM-18: however late somebody looks.
+async fn a_batch_without_workers_is_closed_before_anything_else_is_done_about_it(api: Api) {
+    api.profile("p1").await;
+    api.agent("boss").await;
+    let id = batch_of(&fork(&api, 2, json!({ "deadline_seconds": 1 })).await);
+    api.tick(100).await;
+    let closed = batch(&api, &id).await;
+    assert_eq!((&closed["status"], states(&closed)), (&json!("timeout"), vec!["canceled"; 2]));
 }
 
 /// BM-03
