@@ -4,6 +4,7 @@ use crate::{handover::PreflightOut, parse};
 use cardwire_kernel::{
     Preflight,
     protocol::{
+        batch,
         pmo::calls::{Answered, Call},
         turn::Proof,
     },
@@ -99,7 +100,7 @@ impl CallOut {
     /// What a call would give: one handover, or the tasks of a fork.
     pub fn preflight(tool: &str, would: &[Preflight]) -> Self {
         let mut handovers: Vec<PreflightOut> = would.iter().map(PreflightOut::from).collect();
-        let is_fork = tool == "fork_join";
+        let is_fork = tool == batch::TOOL;
         Self {
             tool_call_id: None,
             status: "dry_run",

@@ -8,7 +8,7 @@ use crate::{Caller, Done, Kernel, KernelError, Preflight, Remember};
 use cardwire_model::{Agent, AgentId, Commit, Head, InboxItem, Keys, ProjectId, Realm, ResourceKind, limits};
 use cardwire_protocol::{
     Decision, Moment, Rejection,
-    batch::args::Fork,
+    batch::{TOOL as FORK, args::Fork},
     handover::recipe::Recipe,
     idempotency::{self, Known},
     pmo::{
@@ -27,8 +27,6 @@ pub(crate) use slots::Slots;
 
 /// The tool that hands nothing over.
 const PROVISION: &str = "provision_agent";
-/// The tool that is answered later.
-const FORK: &str = "fork_join";
 
 impl Kernel {
     /// Runs a call to its end. `code` names a refusal on the wire.

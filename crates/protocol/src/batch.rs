@@ -24,6 +24,8 @@ use crate::Moment;
 use cardwire_model::{Batch, EventKind, NewEvent};
 use serde_json::json;
 
+/// The tool that forks.
+pub const TOOL: &str = "fork_join";
 /// Who looks after batches.
 pub(crate) const AUTHOR: &str = "sys.pmo.batch_manager";
 

@@ -19,6 +19,9 @@ pub const NOTED_AFTER: i64 = 2;
 /// And longer than this may be given up.
 const GIVEN_UP_AFTER: i64 = 60;
 
+/// The error of a branch that was given up before its turn was leased. That turn is still there to be swept.
+pub(super) const UNAVAILABLE: &str = "downstream_unavailable";
+
 /// The box that the agent of a branch writes on, if it has one.
 pub fn output_box(snapshot: &Snapshot) -> Option<BoxId> {
     current_output(snapshot.head.as_ref())
@@ -120,7 +123,7 @@ pub fn watch(batch: &Batch, branch: &Branch, item: &InboxItem, now: Timestamp) -
     let waited = |seconds: i64| now > item.created_at.plus_seconds(seconds);
     let pressed = batch.fail_fast || batch.deadline_at.is_some_and(|deadline| deadline < now);
     if waited(GIVEN_UP_AFTER) && pressed {
-        let detail = "downstream_unavailable".to_owned();
+        let detail = UNAVAILABLE.to_owned();
         let failed = Branch {
             status: BranchStatus::Failed,
             error_code: Some(detail.clone()),

@@ -9,7 +9,10 @@ use crate::{
         calls::{self, Answered, Call},
         delegate::{self, Delegate, Strategy},
     },
-    turn::{dispatch::Receipt, system_tool},
+    turn::{
+        dispatch::{Receipt, depth_below},
+        system_tool,
+    },
 };
 use cardwire_model::{
     AgentId, Batch, BatchId, BatchStatus, Branch, BranchKey, BranchStatus, Commit, Edge, EdgeId, EdgePhase,
@@ -43,7 +46,8 @@ pub fn decide(
 ) -> Result<Decision<Answered>, Rejection> {
     let head = given.tasks.first().and_then(|task| task.parties.caller_head.as_ref());
     let parent = head.and_then(|head| head.live.as_deref());
-    check_depth(call, parent)?;
+    // For all branches at once, before anything is made (DP-04).
+    let depth = parent.map_or(Ok(0), |live| depth_below(live.depth, call.max_depth))?;
     check_cycles(fork, &given.ancestors)?;
     let mut commit = Commit::new(project.clone());
     commit.writes.extend(given.budget.spend(fork.tasks.len() as u32)?);
@@ -56,7 +60,7 @@ pub fn decide(
         parent_call: tool_call_id.clone(),
         channel: call.channel.clone(),
         trace_id: call.trace_id.clone(),
-        depth: parent.map_or(0, |live| live.depth + 1),
+        depth,
         branches: fork.tasks.len() as u32,
         fail_fast: fork.fail_fast,
         enough: fork.enough,
@@ -94,17 +98,6 @@ pub fn decide(
 /// Packing looks at every card that is inherited, once for each task: no call may keep the server at that for long.
 pub fn check_inherited(cards: usize) -> Result<(), Invalid> {
     Invalid::check_size("args/tasks", cards, limits::FORK_CARDS, "inherited cards")
-}
-
-/// DP-04: for all branches at once, before anything is made.
-fn check_depth(call: &Call, parent: Option<&Live>) -> Result<(), Rejection> {
-    let Some(parent) = parent else { return Ok(()) };
-    let depth = parent.depth + 1;
-    if depth < call.max_depth {
-        return Ok(());
-    }
-    let message = format!("depth {depth} reaches the limit of {}", call.max_depth);
-    Err(Rejection::refused(RefusalCode::RecursionDepthExceeded, message))
 }
 
 /// A branch whose agent waits for the caller would wait for ever.

@@ -2,7 +2,7 @@
 //! parent (BM-14..BM-17, BM-20). Invariant 14: whoever is second finds the batch closed.
 
 use super::{
-    AUTHOR,
+    AUTHOR, TOOL, branch,
     fork::join_edge,
     state_event,
     view::{self, View},
@@ -17,9 +17,6 @@ use cardwire_model::{
     Grant, Origin, ProjectId, Snapshot, Sweep, Write, card::ToolStatus,
 };
 use serde_json::{Value, json};
-
-/// Which tool the parent has called.
-const FUNCTION: &str = "fork_join";
 
 /// How a batch ended.
 #[derive(Debug, Clone, PartialEq)]
@@ -94,7 +91,7 @@ pub fn decide(
     commit.writes.push(Write::AddEdge(Box::new(join_edge(batch, EdgePhase::Response, moment))));
     let answer = SystemAnswer {
         author: AUTHOR,
-        function: FUNCTION,
+        function: TOOL,
         status: tool_status(status),
         result: &result,
         error: error.as_ref(),
@@ -124,7 +121,7 @@ fn cancel_open(commit: &mut Commit, batch: &Batch, branches: &mut [(Branch, View
     let reason = batch.closing.map_or("batch_closed", CloseReason::as_str);
     let mut swept = false;
     for (branch, _) in branches {
-        swept |= branch.error_code.as_deref() == Some("downstream_unavailable");
+        swept |= branch.error_code.as_deref() == Some(branch::UNAVAILABLE);
         if !branch.status.is_open() {
             continue;
         }
@@ -156,15 +153,12 @@ fn tell_parent(
             taken.card
         }));
     }
-    let content = json!({
-        "status": answer.status.as_str(), "after_execution": "suspend",
-        "result": answer.result, "error": answer.error,
-    });
-    let metadata = json!({
-        "type": "tool.result", "role": "tool", "author_id": answer.author, "function_name": answer.function,
-    });
+    let mut metadata = json!({ "type": "tool.result" });
+    for (key, value) in answer.metadata() {
+        metadata[key] = value;
+    }
     let draft = CardDraft {
-        content: own_json(&content),
+        content: own_json(&answer.content()),
         metadata: own_json(&metadata),
         tool_calls: None,
         tool_call_id: Some(batch.parent_call.clone()),

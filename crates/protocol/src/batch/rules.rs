@@ -8,7 +8,7 @@ use super::{
     view::View,
 };
 use crate::{
-    Decision, Moment, Refusal, RefusalCode, Rejection,
+    Decision, Moment, RefusalCode, Rejection,
     fixtures::{agent::TestAgent, box_id, card_id, moment, project, uuid},
     pmo::{
         budget::{Budget, Tree},
@@ -276,8 +276,6 @@ fn bm_10_a_busy_target_is_asked_again_and_any_other_refusal_is_the_end() {
     }
     let given_up = refused(RefusalCode::InboxFull, 4);
     assert_eq!(given_up.error_detail.as_deref(), Some("dispatch_retry_exhausted"));
-    let _: &Refusal =
-        &Refusal { verdict: crate::Verdict::Busy, code: RefusalCode::InboxFull, message: String::new() };
 }
 
 #[test]

@@ -252,9 +252,14 @@ fn depth(snapshot: &Snapshot, command: &Dispatch) -> Result<u32, Rejection> {
     let above = snapshot.depth.ok_or_else(|| {
         Rejection::refused(RefusalCode::ProtocolViolation, format!("parent turn not found: {parent}"))
     })?;
+    depth_below(above, command.max_depth)
+}
+
+/// The depth of what a turn starts, if that is still allowed.
+pub(crate) fn depth_below(above: u32, max_depth: u32) -> Result<u32, Rejection> {
     let depth = above + 1;
-    if depth >= command.max_depth {
-        let message = format!("depth {depth} reaches the limit of {}", command.max_depth);
+    if depth >= max_depth {
+        let message = format!("depth {depth} reaches the limit of {max_depth}");
         return Err(Rejection::refused(RefusalCode::RecursionDepthExceeded, message));
     }
     Ok(depth)

@@ -39,6 +39,21 @@ pub(crate) struct SystemAnswer<'a> {
     pub(crate) error: Option<&'a Value>,
 }
 
+impl SystemAnswer<'_> {
+    /// What the `tool.result` card says.
+    pub(crate) fn content(&self) -> Value {
+        json!({
+            "status": self.status.as_str(), "after_execution": "suspend",
+            "result": self.result, "error": self.error,
+        })
+    }
+
+    /// What stands beside its type.
+    pub(crate) fn metadata(&self) -> [(&'static str, Value); 3] {
+        [("role", json!("tool")), ("author_id", json!(self.author)), ("function_name", json!(self.function))]
+    }
+}
+
 /// What became of an answer.
 pub(crate) struct Taken {
     /// To be applied.
@@ -67,16 +82,13 @@ pub(crate) fn answer(
     if !work.open.iter().any(|call| call.tool_call_id == tool_call_id) || !work.is_writable() {
         return Ok(None);
     }
-    let content = json!({
-        "status": answer.status.as_str(), "after_execution": "suspend",
-        "result": answer.result, "error": answer.error,
-    });
-    let extra = [
-        ("role", json!("tool")),
-        ("author_id", json!(answer.author)),
-        ("function_name", json!(answer.function)),
-    ];
-    let card = work.own_card("tool.result", &content, &extra, Some(tool_call_id), Origin::Tool)?;
+    let card = work.own_card(
+        "tool.result",
+        &answer.content(),
+        &answer.metadata(),
+        Some(tool_call_id),
+        Origin::Tool,
+    )?;
     let card = work.put(card);
     let waited = work.answer(tool_call_id, answer.status, false, card).unwrap_or(false);
     let taken = report::take(work, snapshot, InboxKind::ToolResult, tool_call_id, card, u32::from(waited))?;
