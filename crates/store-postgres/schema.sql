@@ -221,6 +221,39 @@ CREATE TYPE public.cw_output AS (
 
 ALTER TYPE public.cw_output OWNER TO cardwire_owner;
 
+CREATE TYPE public.cw_passage AS (
+	project_id text,
+	kind text,
+	namespace text,
+	source text,
+	part bigint,
+	card_id uuid,
+	content_hash bytea,
+	terms text,
+	embedding bytea,
+	created_at bigint,
+	lexemes text
+);
+
+ALTER TYPE public.cw_passage OWNER TO cardwire_owner;
+
+CREATE TYPE public.cw_source AS (
+	project_id text,
+	kind text,
+	namespace text,
+	source text
+);
+
+ALTER TYPE public.cw_source OWNER TO cardwire_owner;
+
+CREATE TYPE public.cw_passage_writes AS (
+	shelves text[],
+	dropped public.cw_source[],
+	passages public.cw_passage[]
+);
+
+ALTER TYPE public.cw_passage_writes OWNER TO cardwire_owner;
+
 CREATE TYPE public.cw_spending AS (
 	root_agent_turn_id uuid,
 	turns bigint,
@@ -293,6 +326,20 @@ CREATE TYPE public.cw_pmo_writes AS (
 );
 
 ALTER TYPE public.cw_pmo_writes OWNER TO cardwire_owner;
+
+CREATE TYPE public.cw_session AS (
+	project_id text,
+	namespace text,
+	session_id text,
+	was bigint,
+	version bigint,
+	checkpoint_card_id uuid,
+	created_at bigint,
+	updated_at bigint,
+	deleted_at bigint
+);
+
+ALTER TYPE public.cw_session OWNER TO cardwire_owner;
 
 CREATE FUNCTION public.cw_add_branch(in_branches public.cw_branch[]) RETURNS boolean
     LANGUAGE plpgsql
@@ -652,7 +699,23 @@ ALTER TABLE ONLY public.state_agent_steps FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE public.state_agent_steps OWNER TO cardwire_owner;
 
-CREATE FUNCTION public.cw_commit(in_project text, in_boxes uuid[], in_outputs public.cw_output[], in_new_boxes public.card_boxes[], in_entries public.box_entries[], in_cards public.cards[], in_appends public.cw_append[], in_agents text[], in_moves public.cw_head[], in_new_heads public.cw_head[], in_heads public.cw_head[], in_pmo public.cw_pmo_writes, in_inbox public.state_agent_inbox[], in_inbox_updates public.cw_inbox_update[], in_more_inbox_updates public.cw_inbox_update[], in_edges public.state_execution_edges[], in_steps public.state_agent_steps[], in_step_updates public.state_agent_steps[], in_new_agents public.resource_project_agents[], in_identity_edges public.state_identity_edges[], in_events public.events[], in_rest jsonb) RETURNS void
+CREATE TABLE public.state_sessions (
+    project_id text NOT NULL COLLATE pg_catalog."C",
+    namespace text NOT NULL COLLATE pg_catalog."C",
+    session_id text NOT NULL COLLATE pg_catalog."C",
+    version bigint NOT NULL,
+    checkpoint_card_id uuid NOT NULL,
+    created_at bigint NOT NULL,
+    updated_at bigint NOT NULL,
+    deleted_at bigint
+)
+WITH (fillfactor='70');
+
+ALTER TABLE ONLY public.state_sessions FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE public.state_sessions OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_commit(in_project text, in_boxes uuid[], in_outputs public.cw_output[], in_new_boxes public.card_boxes[], in_entries public.box_entries[], in_cards public.cards[], in_appends public.cw_append[], in_agents text[], in_moves public.cw_head[], in_new_heads public.cw_head[], in_heads public.cw_head[], in_pmo public.cw_pmo_writes, in_new_sessions public.state_sessions[], in_sessions public.cw_session[], in_inbox public.state_agent_inbox[], in_inbox_updates public.cw_inbox_update[], in_more_inbox_updates public.cw_inbox_update[], in_edges public.state_execution_edges[], in_steps public.state_agent_steps[], in_step_updates public.state_agent_steps[], in_new_agents public.resource_project_agents[], in_identity_edges public.state_identity_edges[], in_passages public.cw_passage_writes, in_events public.events[], in_rest jsonb) RETURNS void
     LANGUAGE plpgsql
     AS $$
 DECLARE
@@ -696,6 +759,12 @@ BEGIN
     IF NOT in_pmo IS NULL THEN
         done := cw_pmo(in_project, in_pmo);
     END IF;
+    IF in_new_sessions IS NOT NULL THEN
+        done := cw_create_session(in_new_sessions);
+    END IF;
+    IF in_sessions IS NOT NULL THEN
+        done := cw_update_session(in_sessions);
+    END IF;
     IF in_inbox IS NOT NULL THEN
         done := cw_enqueue(in_inbox);
     END IF;
@@ -732,13 +801,16 @@ BEGIN
             done := cw_rest(in_project, stage);
         END LOOP;
     END IF;
+    IF NOT in_passages IS NULL THEN
+        done := cw_passages(in_project, in_passages);
+    END IF;
     IF in_events IS NOT NULL THEN
         done := cw_event(in_events);
     END IF;
 END
 $$;
 
-ALTER FUNCTION public.cw_commit(in_project text, in_boxes uuid[], in_outputs public.cw_output[], in_new_boxes public.card_boxes[], in_entries public.box_entries[], in_cards public.cards[], in_appends public.cw_append[], in_agents text[], in_moves public.cw_head[], in_new_heads public.cw_head[], in_heads public.cw_head[], in_pmo public.cw_pmo_writes, in_inbox public.state_agent_inbox[], in_inbox_updates public.cw_inbox_update[], in_more_inbox_updates public.cw_inbox_update[], in_edges public.state_execution_edges[], in_steps public.state_agent_steps[], in_step_updates public.state_agent_steps[], in_new_agents public.resource_project_agents[], in_identity_edges public.state_identity_edges[], in_events public.events[], in_rest jsonb) OWNER TO cardwire_owner;
+ALTER FUNCTION public.cw_commit(in_project text, in_boxes uuid[], in_outputs public.cw_output[], in_new_boxes public.card_boxes[], in_entries public.box_entries[], in_cards public.cards[], in_appends public.cw_append[], in_agents text[], in_moves public.cw_head[], in_new_heads public.cw_head[], in_heads public.cw_head[], in_pmo public.cw_pmo_writes, in_new_sessions public.state_sessions[], in_sessions public.cw_session[], in_inbox public.state_agent_inbox[], in_inbox_updates public.cw_inbox_update[], in_more_inbox_updates public.cw_inbox_update[], in_edges public.state_execution_edges[], in_steps public.state_agent_steps[], in_step_updates public.state_agent_steps[], in_new_agents public.resource_project_agents[], in_identity_edges public.state_identity_edges[], in_passages public.cw_passage_writes, in_events public.events[], in_rest jsonb) OWNER TO cardwire_owner;
 
 CREATE FUNCTION public.cw_count_deletion(in_project text, in_count integer) RETURNS boolean
     LANGUAGE plpgsql
@@ -846,6 +918,17 @@ $$;
 
 ALTER FUNCTION public.cw_create_project(in_project text, in_rows jsonb) OWNER TO cardwire_owner;
 
+CREATE FUNCTION public.cw_create_session(in_sessions public.state_sessions[]) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO state_sessions SELECT * FROM unnest(in_sessions);
+    RETURN true;
+END
+$$;
+
+ALTER FUNCTION public.cw_create_session(in_sessions public.state_sessions[]) OWNER TO cardwire_owner;
+
 CREATE FUNCTION public.cw_create_step(in_steps public.state_agent_steps[]) RETURNS boolean
     LANGUAGE plpgsql
     AS $$
@@ -891,6 +974,23 @@ END
 $$;
 
 ALTER FUNCTION public.cw_delete_card(in_project text, in_rows jsonb) OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_drop_passages(in_sources public.cw_source[]) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    item cw_source;
+BEGIN
+    FOREACH item IN ARRAY in_sources LOOP
+        DELETE FROM resource_passages
+        WHERE project_id = item.project_id AND kind = item.kind AND namespace = item.namespace
+            AND source = item.source;
+    END LOOP;
+    RETURN true;
+END
+$$;
+
+ALTER FUNCTION public.cw_drop_passages(in_sources public.cw_source[]) OWNER TO cardwire_owner;
 
 CREATE FUNCTION public.cw_end_branch(in_branches public.cw_branch[]) RETURNS boolean
     LANGUAGE plpgsql
@@ -1064,6 +1164,21 @@ $$;
 
 ALTER FUNCTION public.cw_lock_heads(in_project text, in_agents text[]) OWNER TO cardwire_owner;
 
+CREATE FUNCTION public.cw_lock_shelves(in_project text, in_shelves text[]) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    item text;
+BEGIN
+    FOREACH item IN ARRAY in_shelves LOOP
+        PERFORM pg_advisory_xact_lock(808, hashtext(in_project || '/' || item));
+    END LOOP;
+    RETURN true;
+END
+$$;
+
+ALTER FUNCTION public.cw_lock_shelves(in_project text, in_shelves text[]) OWNER TO cardwire_owner;
+
 CREATE FUNCTION public.cw_move_branch(in_branches public.cw_branch[]) RETURNS boolean
     LANGUAGE plpgsql
     AS $$
@@ -1216,6 +1331,25 @@ $$;
 
 ALTER FUNCTION public.cw_output_free(in_project text, in_outputs public.cw_output[]) OWNER TO cardwire_owner;
 
+CREATE FUNCTION public.cw_passages(in_project text, in_passages public.cw_passage_writes) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    done boolean;
+BEGIN
+    done := cw_lock_shelves(in_project, in_passages.shelves);
+    IF in_passages.dropped IS NOT NULL THEN
+        done := cw_drop_passages(in_passages.dropped);
+    END IF;
+    IF in_passages.passages IS NOT NULL THEN
+        done := cw_put_passage(in_passages.passages);
+    END IF;
+    RETURN true;
+END
+$$;
+
+ALTER FUNCTION public.cw_passages(in_project text, in_passages public.cw_passage_writes) OWNER TO cardwire_owner;
+
 CREATE FUNCTION public.cw_pmo(in_project text, in_pmo public.cw_pmo_writes) RETURNS boolean
     LANGUAGE plpgsql
     AS $$
@@ -1321,6 +1455,24 @@ END
 $$;
 
 ALTER FUNCTION public.cw_put_card(in_cards public.cards[]) OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_put_passage(in_passages public.cw_passage[]) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO resource_passages (project_id, kind, namespace, source, part, card_id, content_hash, terms, embedding,
+        created_at, lexemes)
+    SELECT u.project_id, u.kind, u.namespace, u.source, u.part, u.card_id, u.content_hash, u.terms, u.embedding,
+        u.created_at, u.lexemes::tsvector
+    FROM unnest(in_passages) AS u
+    ON CONFLICT (project_id, kind, namespace, source, part) DO UPDATE
+    SET card_id = excluded.card_id, content_hash = excluded.content_hash, terms = excluded.terms,
+        embedding = excluded.embedding, created_at = excluded.created_at, lexemes = excluded.lexemes;
+    RETURN true;
+END
+$$;
+
+ALTER FUNCTION public.cw_put_passage(in_passages public.cw_passage[]) OWNER TO cardwire_owner;
 
 CREATE FUNCTION public.cw_put_profile(in_project text, in_rows jsonb) RETURNS boolean
     LANGUAGE plpgsql
@@ -1774,6 +1926,28 @@ $$;
 
 ALTER FUNCTION public.cw_update_project(in_project text, in_rows jsonb) OWNER TO cardwire_owner;
 
+CREATE FUNCTION public.cw_update_session(in_sessions public.cw_session[]) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    updated integer;
+BEGIN
+    UPDATE state_sessions s
+    SET version = u.version, checkpoint_card_id = u.checkpoint_card_id, created_at = u.created_at,
+        updated_at = u.updated_at, deleted_at = u.deleted_at
+    FROM unnest(in_sessions) AS u
+    WHERE s.project_id = u.project_id AND s.namespace = u.namespace AND s.session_id = u.session_id
+        AND s.version = u.was;
+    GET DIAGNOSTICS updated = ROW_COUNT;
+    IF updated <> cardinality(in_sessions) THEN
+        RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'session';
+    END IF;
+    RETURN true;
+END
+$$;
+
+ALTER FUNCTION public.cw_update_session(in_sessions public.cw_session[]) OWNER TO cardwire_owner;
+
 CREATE FUNCTION public.cw_update_step(in_project text, in_steps public.state_agent_steps[]) RETURNS boolean
     LANGUAGE plpgsql
     AS $$
@@ -1869,6 +2043,25 @@ CREATE TABLE public.resource_documents (
 ALTER TABLE ONLY public.resource_documents FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE public.resource_documents OWNER TO cardwire_owner;
+
+CREATE TABLE public.resource_passages (
+    project_id text NOT NULL COLLATE pg_catalog."C",
+    kind text NOT NULL COLLATE pg_catalog."C",
+    namespace text NOT NULL COLLATE pg_catalog."C",
+    source text NOT NULL COLLATE pg_catalog."C",
+    part bigint NOT NULL,
+    card_id uuid NOT NULL,
+    content_hash bytea NOT NULL,
+    terms text NOT NULL,
+    embedding bytea,
+    created_at bigint NOT NULL,
+    lexemes tsvector NOT NULL
+);
+ALTER TABLE ONLY public.resource_passages ALTER COLUMN embedding SET STORAGE EXTERNAL;
+
+ALTER TABLE ONLY public.resource_passages FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE public.resource_passages OWNER TO cardwire_owner;
 
 CREATE TABLE public.resource_profiles (
     project_id text NOT NULL COLLATE pg_catalog."C",
@@ -2042,6 +2235,9 @@ ALTER TABLE ONLY public.event_heads
 ALTER TABLE ONLY public.resource_documents
     ADD CONSTRAINT resource_documents_pkey PRIMARY KEY (project_id, kind, name);
 
+ALTER TABLE ONLY public.resource_passages
+    ADD CONSTRAINT resource_passages_pkey PRIMARY KEY (project_id, kind, namespace, source, part);
+
 ALTER TABLE ONLY public.resource_profiles
     ADD CONSTRAINT resource_profiles_pkey PRIMARY KEY (project_id, profile_name);
 
@@ -2084,6 +2280,9 @@ ALTER TABLE ONLY public.state_pmo_sweeps
 ALTER TABLE ONLY public.state_pmo_trees
     ADD CONSTRAINT state_pmo_trees_pkey PRIMARY KEY (project_id, root_agent_turn_id);
 
+ALTER TABLE ONLY public.state_sessions
+    ADD CONSTRAINT state_sessions_pkey PRIMARY KEY (project_id, namespace, session_id);
+
 ALTER TABLE ONLY public.state_snapshots
     ADD CONSTRAINT state_snapshots_pkey PRIMARY KEY (project_id, agent_id);
 
@@ -2104,6 +2303,8 @@ CREATE UNIQUE INDEX box_entries_by_card ON public.box_entries USING btree (proje
 CREATE UNIQUE INDEX events_by_position ON public.events USING btree (project_id, "position") WHERE ("position" IS NOT NULL);
 
 CREATE INDEX events_unnumbered ON public.events USING btree (seq) WHERE ("position" IS NULL);
+
+CREATE INDEX resource_passages_lexemes ON public.resource_passages USING gin (lexemes) WITH (fastupdate=off);
 
 CREATE INDEX state_agent_inbox_by_agent ON public.state_agent_inbox USING btree (agent_id, project_id, seq);
 
@@ -2173,6 +2374,8 @@ CREATE POLICY background ON public.event_heads TO cardwire_system USING (true) W
 
 CREATE POLICY background ON public.events TO cardwire_system USING (true);
 
+CREATE POLICY background ON public.resource_passages FOR SELECT TO cardwire_system USING (true);
+
 CREATE POLICY background ON public.resource_projects FOR SELECT TO cardwire_system USING (true);
 
 CREATE POLICY background ON public.state_agent_inbox FOR SELECT TO cardwire_system USING (true);
@@ -2196,6 +2399,8 @@ ALTER TABLE public.event_heads ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.events ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.resource_documents ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.resource_passages ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.resource_profiles ENABLE ROW LEVEL SECURITY;
 
@@ -2223,6 +2428,8 @@ ALTER TABLE public.state_pmo_sweeps ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.state_pmo_trees ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE public.state_sessions ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE public.state_snapshots ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.state_tool_calls ENABLE ROW LEVEL SECURITY;
@@ -2242,6 +2449,8 @@ CREATE POLICY tenant ON public.event_heads TO cardwire_app USING (((project_id C
 CREATE POLICY tenant ON public.events TO cardwire_app USING (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true))) WITH CHECK (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true)));
 
 CREATE POLICY tenant ON public.resource_documents TO cardwire_app USING (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true))) WITH CHECK (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true)));
+
+CREATE POLICY tenant ON public.resource_passages TO cardwire_app USING (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true))) WITH CHECK (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true)));
 
 CREATE POLICY tenant ON public.resource_profiles TO cardwire_app USING (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true))) WITH CHECK (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true)));
 
@@ -2268,6 +2477,8 @@ CREATE POLICY tenant ON public.state_pmo_batches TO cardwire_app USING (((projec
 CREATE POLICY tenant ON public.state_pmo_sweeps TO cardwire_app USING (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true))) WITH CHECK (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true)));
 
 CREATE POLICY tenant ON public.state_pmo_trees TO cardwire_app USING (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true))) WITH CHECK (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true)));
+
+CREATE POLICY tenant ON public.state_sessions TO cardwire_app USING (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true))) WITH CHECK (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true)));
 
 CREATE POLICY tenant ON public.state_snapshots TO cardwire_app USING (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true))) WITH CHECK (((project_id COLLATE "POSIX") = current_setting('cardwire.project'::text, true)));
 
@@ -2483,8 +2694,20 @@ GRANT UPDATE(metadata) ON TABLE public.state_agent_steps TO cardwire_app;
 
 GRANT UPDATE(updated_at) ON TABLE public.state_agent_steps TO cardwire_app;
 
-REVOKE ALL ON FUNCTION public.cw_commit(in_project text, in_boxes uuid[], in_outputs public.cw_output[], in_new_boxes public.card_boxes[], in_entries public.box_entries[], in_cards public.cards[], in_appends public.cw_append[], in_agents text[], in_moves public.cw_head[], in_new_heads public.cw_head[], in_heads public.cw_head[], in_pmo public.cw_pmo_writes, in_inbox public.state_agent_inbox[], in_inbox_updates public.cw_inbox_update[], in_more_inbox_updates public.cw_inbox_update[], in_edges public.state_execution_edges[], in_steps public.state_agent_steps[], in_step_updates public.state_agent_steps[], in_new_agents public.resource_project_agents[], in_identity_edges public.state_identity_edges[], in_events public.events[], in_rest jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.cw_commit(in_project text, in_boxes uuid[], in_outputs public.cw_output[], in_new_boxes public.card_boxes[], in_entries public.box_entries[], in_cards public.cards[], in_appends public.cw_append[], in_agents text[], in_moves public.cw_head[], in_new_heads public.cw_head[], in_heads public.cw_head[], in_pmo public.cw_pmo_writes, in_inbox public.state_agent_inbox[], in_inbox_updates public.cw_inbox_update[], in_more_inbox_updates public.cw_inbox_update[], in_edges public.state_execution_edges[], in_steps public.state_agent_steps[], in_step_updates public.state_agent_steps[], in_new_agents public.resource_project_agents[], in_identity_edges public.state_identity_edges[], in_events public.events[], in_rest jsonb) TO cardwire_app;
+GRANT SELECT,INSERT ON TABLE public.state_sessions TO cardwire_app;
+
+GRANT UPDATE(version) ON TABLE public.state_sessions TO cardwire_app;
+
+GRANT UPDATE(checkpoint_card_id) ON TABLE public.state_sessions TO cardwire_app;
+
+GRANT UPDATE(created_at) ON TABLE public.state_sessions TO cardwire_app;
+
+GRANT UPDATE(updated_at) ON TABLE public.state_sessions TO cardwire_app;
+
+GRANT UPDATE(deleted_at) ON TABLE public.state_sessions TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_commit(in_project text, in_boxes uuid[], in_outputs public.cw_output[], in_new_boxes public.card_boxes[], in_entries public.box_entries[], in_cards public.cards[], in_appends public.cw_append[], in_agents text[], in_moves public.cw_head[], in_new_heads public.cw_head[], in_heads public.cw_head[], in_pmo public.cw_pmo_writes, in_new_sessions public.state_sessions[], in_sessions public.cw_session[], in_inbox public.state_agent_inbox[], in_inbox_updates public.cw_inbox_update[], in_more_inbox_updates public.cw_inbox_update[], in_edges public.state_execution_edges[], in_steps public.state_agent_steps[], in_step_updates public.state_agent_steps[], in_new_agents public.resource_project_agents[], in_identity_edges public.state_identity_edges[], in_passages public.cw_passage_writes, in_events public.events[], in_rest jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_commit(in_project text, in_boxes uuid[], in_outputs public.cw_output[], in_new_boxes public.card_boxes[], in_entries public.box_entries[], in_cards public.cards[], in_appends public.cw_append[], in_agents text[], in_moves public.cw_head[], in_new_heads public.cw_head[], in_heads public.cw_head[], in_pmo public.cw_pmo_writes, in_new_sessions public.state_sessions[], in_sessions public.cw_session[], in_inbox public.state_agent_inbox[], in_inbox_updates public.cw_inbox_update[], in_more_inbox_updates public.cw_inbox_update[], in_edges public.state_execution_edges[], in_steps public.state_agent_steps[], in_step_updates public.state_agent_steps[], in_new_agents public.resource_project_agents[], in_identity_edges public.state_identity_edges[], in_passages public.cw_passage_writes, in_events public.events[], in_rest jsonb) TO cardwire_app;
 
 REVOKE ALL ON FUNCTION public.cw_count_deletion(in_project text, in_count integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_count_deletion(in_project text, in_count integer) TO cardwire_app;
@@ -2507,6 +2730,9 @@ GRANT ALL ON FUNCTION public.cw_create_head(in_heads public.cw_head[]) TO cardwi
 REVOKE ALL ON FUNCTION public.cw_create_project(in_project text, in_rows jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_create_project(in_project text, in_rows jsonb) TO cardwire_app;
 
+REVOKE ALL ON FUNCTION public.cw_create_session(in_sessions public.state_sessions[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_create_session(in_sessions public.state_sessions[]) TO cardwire_app;
+
 REVOKE ALL ON FUNCTION public.cw_create_step(in_steps public.state_agent_steps[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_create_step(in_steps public.state_agent_steps[]) TO cardwire_app;
 
@@ -2515,6 +2741,9 @@ GRANT ALL ON FUNCTION public.cw_create_token(in_project text, in_rows jsonb) TO 
 
 REVOKE ALL ON FUNCTION public.cw_delete_card(in_project text, in_rows jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_delete_card(in_project text, in_rows jsonb) TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_drop_passages(in_sources public.cw_source[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_drop_passages(in_sources public.cw_source[]) TO cardwire_app;
 
 REVOKE ALL ON FUNCTION public.cw_end_branch(in_branches public.cw_branch[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_end_branch(in_branches public.cw_branch[]) TO cardwire_app;
@@ -2543,6 +2772,9 @@ GRANT ALL ON FUNCTION public.cw_lock_boxes(in_project text, in_boxes uuid[]) TO 
 REVOKE ALL ON FUNCTION public.cw_lock_heads(in_project text, in_agents text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_lock_heads(in_project text, in_agents text[]) TO cardwire_app;
 
+REVOKE ALL ON FUNCTION public.cw_lock_shelves(in_project text, in_shelves text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_lock_shelves(in_project text, in_shelves text[]) TO cardwire_app;
+
 REVOKE ALL ON FUNCTION public.cw_move_branch(in_branches public.cw_branch[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_move_branch(in_branches public.cw_branch[]) TO cardwire_app;
 
@@ -2561,6 +2793,9 @@ GRANT ALL ON FUNCTION public.cw_open_call(in_project text, in_rows jsonb) TO car
 REVOKE ALL ON FUNCTION public.cw_output_free(in_project text, in_outputs public.cw_output[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_output_free(in_project text, in_outputs public.cw_output[]) TO cardwire_app;
 
+REVOKE ALL ON FUNCTION public.cw_passages(in_project text, in_passages public.cw_passage_writes) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_passages(in_project text, in_passages public.cw_passage_writes) TO cardwire_app;
+
 REVOKE ALL ON FUNCTION public.cw_pmo(in_project text, in_pmo public.cw_pmo_writes) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_pmo(in_project text, in_pmo public.cw_pmo_writes) TO cardwire_app;
 
@@ -2572,6 +2807,9 @@ GRANT ALL ON FUNCTION public.cw_put_agent(in_project text, in_rows jsonb) TO car
 
 REVOKE ALL ON FUNCTION public.cw_put_card(in_cards public.cards[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_put_card(in_cards public.cards[]) TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_put_passage(in_passages public.cw_passage[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_put_passage(in_passages public.cw_passage[]) TO cardwire_app;
 
 REVOKE ALL ON FUNCTION public.cw_put_profile(in_project text, in_rows jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_put_profile(in_project text, in_rows jsonb) TO cardwire_app;
@@ -2630,6 +2868,9 @@ GRANT ALL ON FUNCTION public.cw_update_inbox(in_items public.cw_inbox_update[]) 
 REVOKE ALL ON FUNCTION public.cw_update_project(in_project text, in_rows jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_update_project(in_project text, in_rows jsonb) TO cardwire_app;
 
+REVOKE ALL ON FUNCTION public.cw_update_session(in_sessions public.cw_session[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_update_session(in_sessions public.cw_session[]) TO cardwire_app;
+
 REVOKE ALL ON FUNCTION public.cw_update_step(in_project text, in_steps public.state_agent_steps[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_update_step(in_project text, in_steps public.state_agent_steps[]) TO cardwire_app;
 
@@ -2659,6 +2900,31 @@ GRANT UPDATE(created_at) ON TABLE public.resource_documents TO cardwire_app;
 GRANT UPDATE(updated_at) ON TABLE public.resource_documents TO cardwire_app;
 
 GRANT UPDATE(deleted_at) ON TABLE public.resource_documents TO cardwire_app;
+
+GRANT SELECT,INSERT,DELETE ON TABLE public.resource_passages TO cardwire_app;
+
+GRANT SELECT(project_id) ON TABLE public.resource_passages TO cardwire_system;
+
+GRANT SELECT(kind) ON TABLE public.resource_passages TO cardwire_system;
+
+GRANT SELECT(namespace) ON TABLE public.resource_passages TO cardwire_system;
+
+GRANT SELECT(source) ON TABLE public.resource_passages TO cardwire_system;
+
+GRANT SELECT(part) ON TABLE public.resource_passages TO cardwire_system;
+
+GRANT UPDATE(card_id) ON TABLE public.resource_passages TO cardwire_app;
+
+GRANT UPDATE(content_hash) ON TABLE public.resource_passages TO cardwire_app;
+
+GRANT UPDATE(terms) ON TABLE public.resource_passages TO cardwire_app;
+
+GRANT UPDATE(embedding) ON TABLE public.resource_passages TO cardwire_app;
+
+GRANT UPDATE(created_at) ON TABLE public.resource_passages TO cardwire_app;
+
+GRANT UPDATE(lexemes) ON TABLE public.resource_passages TO cardwire_app;
+GRANT SELECT(lexemes) ON TABLE public.resource_passages TO cardwire_system;
 
 GRANT SELECT,INSERT ON TABLE public.resource_profiles TO cardwire_app;
 

@@ -101,6 +101,22 @@ CREATE TABLE resource_documents (
     PRIMARY KEY (project_id, kind, name)
 ) STRICT, WITHOUT ROWID;
 
+CREATE VIRTUAL TABLE resource_passage_terms USING fts5 (terms, content = '', contentless_delete = 1, tokenize = 'ascii');
+
+CREATE TABLE resource_passages (
+    passage_id   INTEGER NOT NULL PRIMARY KEY,
+    project_id   TEXT    NOT NULL,
+    kind         TEXT    NOT NULL,
+    namespace    TEXT    NOT NULL,
+    source       TEXT    NOT NULL,
+    part         INTEGER NOT NULL,
+    card_id      BLOB    NOT NULL,
+    content_hash BLOB    NOT NULL,
+    terms        TEXT    NOT NULL,
+    embedding    BLOB,
+    created_at   INTEGER NOT NULL
+) STRICT;
+
 CREATE TABLE resource_profiles (
     project_id     TEXT    NOT NULL,
     profile_name   TEXT    NOT NULL,
@@ -331,6 +347,18 @@ CREATE TABLE state_pmo_trees (
     PRIMARY KEY (project_id, root_agent_turn_id)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE state_sessions (
+    project_id         TEXT    NOT NULL,
+    namespace          TEXT    NOT NULL,
+    session_id         TEXT    NOT NULL,
+    version            INTEGER NOT NULL,
+    checkpoint_card_id BLOB    NOT NULL,
+    created_at         INTEGER NOT NULL,
+    updated_at         INTEGER NOT NULL,
+    deleted_at         INTEGER,
+    PRIMARY KEY (project_id, namespace, session_id)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE state_snapshots (
     project_id           TEXT    NOT NULL,
     agent_id             TEXT    NOT NULL,
@@ -393,6 +421,8 @@ CREATE INDEX audit_unsealed ON audit (project_id, seq) WHERE position IS NULL;
 
 CREATE UNIQUE INDEX box_entries_by_card ON box_entries (project_id, box_id, generation, card_id)
     WHERE card_id IS NOT NULL;
+
+CREATE UNIQUE INDEX resource_passages_by_key ON resource_passages (project_id, kind, namespace, source, part);
 
 CREATE INDEX state_agent_inbox_by_agent ON state_agent_inbox (project_id, agent_id);
 

@@ -29,7 +29,7 @@ pub(crate) struct Args {
     /// How long each side of a round takes.
     #[arg(long)]
     seconds: Option<u64>,
-    /// Of the areas `turns` and `fork_join`, only cases that start like this.
+    /// Of the areas `turns`, `fork_join` and `context`, only cases that start like this.
     #[arg(long)]
     only: Option<String>,
     /// Report without failing on a missed target.
@@ -49,6 +49,8 @@ enum Area {
     /// Forks: from the call to the parent's result.
     #[value(name = "fork_join")]
     ForkJoin,
+    /// What models are sent: composing, sessions, search.
+    Context,
 }
 
 impl Area {
@@ -57,6 +59,7 @@ impl Area {
             Self::Facts => "facts",
             Self::Turns => "turns",
             Self::ForkJoin => "fork_join",
+            Self::Context => "context",
         }
     }
 }

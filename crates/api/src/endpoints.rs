@@ -1,11 +1,14 @@
 //! The table of endpoints: one row drives routing, access, the OpenAPI document and the isolation tests, so that
 //! none of them can forget a route.
 
+mod context;
 mod documents;
 mod facts;
+mod knowledge;
 mod op;
 mod pmo;
 mod roster;
+mod sessions;
 mod state;
 mod system;
 mod turns;
@@ -81,7 +84,7 @@ pub struct Body {
 }
 
 /// The areas, in the order of the document.
-const AREAS: [&[Endpoint]; 7] = [
+const AREAS: [&[Endpoint]; 10] = [
     system::ENDPOINTS,
     facts::ENDPOINTS,
     roster::ENDPOINTS,
@@ -89,6 +92,9 @@ const AREAS: [&[Endpoint]; 7] = [
     pmo::ENDPOINTS,
     turns::ENDPOINTS,
     state::ENDPOINTS,
+    sessions::ENDPOINTS,
+    knowledge::ENDPOINTS,
+    context::ENDPOINTS,
 ];
 
 /// Every endpoint there is.
@@ -154,6 +160,7 @@ const fn json_list<T: ToSchema>() -> Option<Body> {
 
 const CURSOR: Query = text("cursor", "`next_cursor` of the page before.");
 const LIMIT: Query = integer("limit", "How many; clamped to 1..500.");
+const NAMESPACE: Query = text("namespace", "Whose; `default` when absent.");
 const AGENT_ID: Query = text("agent_id", "Only of this agent.");
 const AGENT_TURN_ID: Query = text("agent_turn_id", "Only of this turn.");
 const TRACE_ID: Query = text("trace_id", "Only of this trace.");

@@ -2,6 +2,7 @@
 //! in the words of a dispatch as well.
 
 use cardwire_kernel::protocol::RefusalCode;
+use cardwire_model::InvalidCode;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -114,12 +115,30 @@ error_codes! {
     ExistingAgentWorkerTarget = 409 "existing_agent_worker_target_mutation_forbidden",
     /// The tags of an agent do not change.
     ExistingAgentTags = 409 "existing_agent_tags_mutation_forbidden",
+    /// No `x__context`, or one that is not shared.
+    InvalidContextKey = 400 "invalid_context_key",
+    /// Both `query` and `human_message`.
+    DualQueryPath = 400 "dual_query_path",
+    /// A system message among those of memory.
+    SystemInCheckpoint = 400 "system_in_checkpoint",
+    /// Sessions have no such field.
+    InvalidBlackboardKey = 400 "invalid_blackboard_key",
+    /// The field has operations of its own.
+    ReducerField = 400 "reducer_field",
+    /// The block is made anew for every call.
+    ContextNotPersistable = 400 "context_not_persistable",
+    /// No request can be made of these cards.
+    UnrepairableContext = 400 "unrepairable_context",
+    /// What must be sent does not fit into the model's window.
+    ContextOverflow = 413 "context_overflow",
     /// Over a size limit.
     TooLarge = 413 "too_large",
     /// Too many requests by this token.
     RateLimited = 429 "rate_limited",
     /// A fault of ours. The message tells nothing; the log does.
     Internal = 500 "internal",
+    /// The embedding provider failed.
+    RetrieverFailed = 502 "retriever_failed",
     /// The store cannot be used now.
     Unavailable = 503 "unavailable",
     /// It took too long.
@@ -160,6 +179,21 @@ impl From<RefusalCode> for ErrorCode {
     }
 }
 
+impl From<InvalidCode> for ErrorCode {
+    fn from(code: InvalidCode) -> Self {
+        match code {
+            InvalidCode::ContextKey => Self::InvalidContextKey,
+            InvalidCode::DualQueryPath => Self::DualQueryPath,
+            InvalidCode::SystemInCheckpoint => Self::SystemInCheckpoint,
+            InvalidCode::BlackboardKey => Self::InvalidBlackboardKey,
+            InvalidCode::ReducerField => Self::ReducerField,
+            InvalidCode::ContextNotPersistable => Self::ContextNotPersistable,
+            InvalidCode::Unrepairable => Self::UnrepairableContext,
+            InvalidCode::ContextOverflow => Self::ContextOverflow,
+        }
+    }
+}
+
 /// The body of every error.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct ErrorBody {
@@ -196,6 +230,13 @@ mod tests {
     #[test]
     fn a_refused_turn_keeps_its_code() {
         for code in RefusalCode::ALL {
+            assert_eq!(ErrorCode::from(*code).as_str(), code.as_str());
+        }
+    }
+
+    #[test]
+    fn a_malformed_value_keeps_its_code() {
+        for code in InvalidCode::ALL {
             assert_eq!(ErrorCode::from(*code).as_str(), code.as_str());
         }
     }

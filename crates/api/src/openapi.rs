@@ -1,7 +1,7 @@
 //! The OpenAPI 3.1 document, generated from the table of endpoints.
 
 use crate::{
-    Access, Endpoint,
+    Access, Endpoint, Op,
     endpoints::{Body, ENDPOINTS, ERROR, Query, QueryKind},
 };
 use serde_json::{Value, json};
@@ -73,6 +73,9 @@ fn errors(endpoint: &Endpoint) -> Vec<(u16, &'static str)> {
         errors.push((403, "The token may not do this."));
         errors.push((429, "Too many requests by this token."));
     }
+    if matches!(endpoint.op, Op::TakeInKnowledge | Op::SearchKnowledge) {
+        errors.push((502, "The embedding provider failed."));
+    }
     if endpoint.method != "GET" {
         errors.push((409, "Not as the caller assumed."));
     }
@@ -122,9 +125,8 @@ fn schema_value(schema: RefOr<Schema>) -> Value {
 fn parameters(endpoint: &Endpoint) -> Vec<Value> {
     let path = endpoint.parameters().map(|name| {
         let pattern = match name {
-            "project_id" | "agent_id" | "profile_name" | "recipe_name" | "team_name" | "tool_name" | "tool" => {
-                "^[A-Za-z0-9_-]{1,128}$"
-            }
+            "project_id" | "agent_id" | "session_id" | "profile_name" | "recipe_name" | "team_name"
+            | "tool_name" | "tool" => "^[A-Za-z0-9_-]{1,128}$",
             "token_id" => "^tok_[0-9a-f]{32}$",
             "agent_turn_id" => "^turn_[0-9a-f]{32}$",
             _ => "^[0-9a-f]{32}$",

@@ -1,9 +1,10 @@
 //! From request text to typed values, with the field named in every refusal (API-06, SEC-08).
 
+use cardwire_kernel::composer::compose::ComposeError;
 use cardwire_model::{CanonicalJson, Invalid};
 use serde::de::DeserializeOwned;
-use serde_json::value::RawValue;
-use std::str::FromStr;
+use serde_json::{Map, Value, value::RawValue};
+use std::{collections::BTreeMap, str::FromStr};
 
 /// Reads a JSON body. An empty body counts as `{}`, so that a body whose fields are all optional may be left out.
 pub fn body<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Invalid> {
@@ -74,15 +75,57 @@ pub fn canonical(field: &str, raw: &RawValue) -> Result<CanonicalJson, Invalid> 
     CanonicalJson::parse(raw.get(), field)
 }
 
+/// Refuses a text that no card can hold.
+pub fn plain(field: &str, text: Option<&str>) -> Result<(), Invalid> {
+    match text {
+        Some(text) if text.contains('\0') => Err(Invalid::field(field, "must not contain NUL")),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// An object of canonical values.
+pub fn object(field: &str, raw: &RawValue) -> Result<Map<String, Value>, Invalid> {
+    match canonical(field, raw)?.to_value() {
+        Value::Object(members) => Ok(members),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            Err(Invalid::field(field, "must be an object"))
+        }
+    }
+}
+
+/// A list of canonical values.
+pub fn values(field: &str, raw: &RawValue) -> Result<Vec<Value>, Invalid> {
+    match canonical(field, raw)?.to_value() {
+        Value::Array(items) => Ok(items),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
+            Err(Invalid::field(field, "must be a list"))
+        }
+    }
+}
+
+/// Blocks by key: an object of strings (CM-04).
+pub fn contexts(raw: Option<&RawValue>) -> Result<BTreeMap<String, String>, Invalid> {
+    let Some(raw) = raw else { return Ok(BTreeMap::new()) };
+    let text = |(key, value): (String, Value)| match value {
+        Value::String(text) => Ok((key, text)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+            Err(ComposeError::BlockNotText { key }.into())
+        }
+    };
+    object("contexts", raw)?.into_iter().map(text).collect()
+}
+
 /// The same refusal, of a field inside another.
 pub fn within(prefix: &str, invalid: Invalid) -> Invalid {
     let field = format!("{prefix}/{}", invalid.field_name());
     at(invalid, &field)
 }
 
-fn at(invalid: Invalid, field: &str) -> Invalid {
+/// The same refusal, of another field.
+pub fn at(invalid: Invalid, field: &str) -> Invalid {
     match invalid {
         Invalid::Field { reason, .. } => Invalid::field(field, reason),
+        Invalid::Coded { code, reason, .. } => Invalid::coded(code, field, reason),
         Invalid::TooLarge { limit, actual, unit, .. } => {
             Invalid::TooLarge { field: field.to_owned(), limit, actual, unit }
         }

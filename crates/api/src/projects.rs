@@ -47,6 +47,56 @@ pub struct SettingsDoc {
     /// How deep turns may delegate.
     #[schema(minimum = 1, maximum = 100)]
     pub max_recursion_depth: Option<u32>,
+    /// What models are sent.
+    pub context: Option<ContextDoc>,
+}
+
+/// What models are sent.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ContextDoc {
+    /// Blocks that sessions may keep besides the summary, such as `todo__context`.
+    pub reproducible_contexts: Option<Vec<String>>,
+    /// Passages of documents.
+    pub knowledge: Option<KnowledgeDoc>,
+    /// Similar sessions.
+    pub experience: Option<ExperienceDoc>,
+    /// Compact a session before a request with more tokens than this.
+    pub compact_threshold: Option<u32>,
+    /// Messages at the end that a compaction leaves alone.
+    #[schema(maximum = 1000)]
+    pub min_keep_entries: Option<u32>,
+}
+
+/// Passages of documents.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KnowledgeDoc {
+    /// `system` (the default): a block; `tool`: the agent searches itself.
+    pub inject_mode: Option<String>,
+    /// `full_text`, `semantic` or `hybrid`; by default whatever the server can do.
+    pub method: Option<String>,
+    /// `markdown` (the default) or `json`.
+    pub format: Option<String>,
+    /// Most sections found.
+    #[schema(maximum = 1000)]
+    pub top_k: Option<u32>,
+    /// Most sections shown.
+    #[schema(maximum = 1000)]
+    pub max_chunks: Option<u32>,
+    /// Half as many as the characters shown.
+    pub max_tokens: Option<u32>,
+}
+
+/// Similar sessions.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExperienceDoc {
+    /// How many are shown; 3 when absent.
+    #[schema(maximum = 1000)]
+    pub shown: Option<u32>,
+    /// Show successes first, as is the default, or whatever fits best.
+    pub prefer_success: Option<bool>,
 }
 
 /// Access settings.

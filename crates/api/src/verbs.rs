@@ -195,7 +195,7 @@ impl StepIn {
             request_box_id: self.request_box_id,
             metadata: self.metadata,
         })?;
-        Ok(Command::Step(TakeStep { fence, step }))
+        Ok(Command::Step(TakeStep { fence, step, records: vec![] }))
     }
 }
 

@@ -1,8 +1,8 @@
 //! The command line: what is accepted, and the words of `--help`.
 
 use crate::commands::{
-    agent, audit, batch, boxes, card, completions, document, event, pmo, profile, project, tck, token, turn,
-    up,
+    agent, audit, batch, boxes, card, completions, context, document, event, experience, knowledge, pmo,
+    profile, project, session, tck, token, turn, up,
 };
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -62,6 +62,14 @@ pub(crate) struct InProject {
     pub(crate) project: Option<String>,
 }
 
+/// Whose sessions or documents a command works with.
+#[derive(Debug, Args)]
+pub(crate) struct InNamespace {
+    /// Whose: namespaces share nothing. `default` when absent.
+    #[arg(long, global = true, value_name = "NAMESPACE")]
+    pub(crate) namespace: Option<String>,
+}
+
 /// Which page of a list.
 #[derive(Debug, Args)]
 pub(crate) struct Page {
@@ -117,6 +125,14 @@ pub(crate) enum Ask {
     Turn(turn::TurnArgs),
     /// Follow forks and their tasks, and call them off.
     Batch(batch::BatchArgs),
+    /// Read and change sessions: what a team remembers of a conversation.
+    Session(session::SessionArgs),
+    /// Compose requests to models, and see what was sent and why.
+    Context(context::ContextArgs),
+    /// Take documents in, and search them.
+    Knowledge(knowledge::KnowledgeArgs),
+    /// Gather what came of a session, for later ones.
+    Experience(experience::ExperienceArgs),
     /// Read the event log.
     Event(event::EventArgs),
     /// Read the audit log.

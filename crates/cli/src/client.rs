@@ -5,7 +5,7 @@ mod http;
 mod pinned;
 
 pub(crate) use embedded::{EmbedError, Embedded};
-pub(crate) use http::{Http, Place, is_healthy};
+pub(crate) use http::{Http, Place, builder, is_healthy, is_loopback, reason};
 
 use crate::{
     failure::{Code, Failure},
@@ -165,6 +165,12 @@ fn hint(status: u16, code: &str, message: &str) -> Option<&'static str> {
         }
         "agent_busy" => return Some("leave out `--no-queue`, and the turn waits in the agent's inbox"),
         "inbox_full" => return Some("too many turns wait for this agent; `cardwire turn list` shows them"),
+        "context_overflow" => {
+            return Some("compact the session, or give a larger `--window` if the model has one");
+        }
+        "retriever_failed" => {
+            return Some("the server asks the provider at its `--embeddings-url`; its log has the details");
+        }
         "output_box_in_use" => return Some("`cardwire box fork BOX` passes on what is in it so far"),
         _ => {}
     }
@@ -185,6 +191,18 @@ fn hint(status: u16, code: &str, message: &str) -> Option<&'static str> {
             Some("`cardwire recipe list` and `cardwire tool list` show what there is")
         }
         404 if message.starts_with("recipe not found") => Some("`cardwire recipe list` shows what there is"),
+        404 if message.starts_with("session not found") => {
+            Some("`cardwire session list` shows what there is in a namespace")
+        }
+        404 if message.starts_with("checkpoint not found") => {
+            Some("`cardwire session checkpoints SESSION` shows what there is")
+        }
+        404 if message.starts_with("call not found") => {
+            Some("the steps of a turn name their calls; `cardwire turn call` makes one")
+        }
+        404 if message.starts_with("summary not found") => {
+            Some("`cardwire context show CALL` names the cards of a request")
+        }
         404 if message.starts_with("team not found") => Some("`cardwire team list` shows what there is"),
         429 => Some("wait a second, or start the server with a higher `--rate-limit`"),
         503 => Some("`cardwire doctor` says more; the server's log has the details"),

@@ -8,17 +8,27 @@ pub(crate) mod card;
 mod card_get;
 mod card_put;
 pub(crate) mod completions;
+pub(crate) mod context;
+mod context_diff;
+mod context_service;
+mod context_show;
 mod doctor;
 pub(crate) mod document;
 pub(crate) mod event;
+pub(crate) mod experience;
+pub(crate) mod knowledge;
+mod knowledge_add;
+mod knowledge_files;
 pub(crate) mod pmo;
 mod pmo_service;
 pub(crate) mod profile;
 pub(crate) mod project;
 mod serving;
+pub(crate) mod session;
 pub(crate) mod tck;
 pub(crate) mod token;
 pub(crate) mod turn;
+mod turn_call;
 mod turn_dispatch;
 pub(crate) mod up;
 mod verify;
@@ -78,6 +88,10 @@ fn may_init(command: &Ask) -> Init {
         | Ask::Agent(_)
         | Ask::Turn(_)
         | Ask::Batch(_)
+        | Ask::Session(_)
+        | Ask::Context(_)
+        | Ask::Knowledge(_)
+        | Ask::Experience(_)
         | Ask::Event(_)
         | Ask::Audit(_)
         | Ask::Verify => Init::Never,
@@ -100,6 +114,10 @@ async fn ask(command: Ask, context: &Context, client: &Client) -> Result<(), Fai
         Ask::Agent(args) => agent::run(args, output, client).await,
         Ask::Turn(args) => turn::run(args, context, client).await,
         Ask::Batch(args) => batch::run(args, context, client).await,
+        Ask::Session(args) => session::run(args, output, client).await,
+        Ask::Context(args) => context::run(args, output, client).await,
+        Ask::Knowledge(args) => knowledge::run(args, output, client).await,
+        Ask::Experience(args) => experience::run(args, output, client).await,
         Ask::Event(args) => event::run(args, context, client).await,
         Ask::Audit(args) => audit::run(args, output, client).await,
         Ask::Verify => verify::run(output, client).await,

@@ -10,6 +10,7 @@ mod client;
 mod commands;
 mod context;
 mod data_dir;
+mod embeddings;
 mod failure;
 mod follow;
 mod locate;

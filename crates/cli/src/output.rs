@@ -42,6 +42,11 @@ impl Output {
         writeln!(out, "{line}").and_then(|()| out.flush()).map_err(|error| Failure::output(&error))
     }
 
+    /// JSON whose bytes matter: as it is, without a line break at its end; indented on a terminal.
+    pub(crate) fn exact_json(self, text: &str) -> Result<(), Failure> {
+        if self.terminal { self.json(text) } else { self.raw(text.as_bytes()) }
+    }
+
     /// Text that ends its lines itself.
     pub(crate) fn raw(self, bytes: &[u8]) -> Result<(), Failure> {
         let mut out = io::stdout().lock();

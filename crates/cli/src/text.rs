@@ -16,6 +16,11 @@ pub(crate) fn clean(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
+/// The same for text of many lines, which stay lines.
+pub(crate) fn clean_lines(text: &str) -> String {
+    text.lines().map(clean).collect::<Vec<_>>().join("\n")
+}
+
 /// At most `room` columns, with an ellipsis where something is missing.
 pub(crate) fn cut(text: &str, room: usize) -> String {
     if width(text) <= room {
@@ -43,6 +48,11 @@ fn columns(c: char) -> usize {
         | '\u{f900}'..='\u{faff}' | '\u{fe30}'..='\u{fe6f}' | '\u{ff00}'..='\u{ff60}' | '\u{1f300}'..='\u{1faff}'
         | '\u{20000}'..='\u{3fffd}');
     if wide { 2 } else { 1 }
+}
+
+/// A number of things.
+pub(crate) fn count(number: u64, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
 }
 
 /// A value in a cell: text without quotes, nothing for null, JSON otherwise.
@@ -75,6 +85,7 @@ mod tests {
     #[test]
     fn nothing_that_steers_a_terminal_is_left() {
         assert_eq!(clean("a\nb\u{1b}[31m\u{202e}c"), "a b\u{fffd}[31m\u{fffd}c");
+        assert_eq!(clean_lines("a\r\nb\u{1b}[31m\n"), "a\nb\u{fffd}[31m");
     }
 
     /// SEC-09

@@ -67,11 +67,15 @@ impl quick_cache::Weighter<Key, Arc<Flat>> for Weigher {
     }
 }
 
+/// Estimated boxes: so few that the cache does not divide its bytes into shards, because a box heavier than the share of a
+/// shard would never be kept and be read anew with every step.
+const FEW: usize = 32;
+
 pub(crate) struct BoxCache(quick_cache::sync::Cache<Key, Arc<Flat>, Weigher>);
 
 impl BoxCache {
     pub(crate) fn new(bytes: u64) -> Self {
-        Self(quick_cache::sync::Cache::with_weighter(1_000, bytes, Weigher))
+        Self(quick_cache::sync::Cache::with_weighter(FEW, bytes, Weigher))
     }
 }
 
@@ -160,6 +164,20 @@ impl Kernel {
         let all = flat.cards.iter().flat_map(|(_, cards)| cards);
         let (cards, gone): (Vec<_>, Vec<_>) = all.cloned().partition(|card| card.is_visible(now));
         Ok(BoxCards { cards, missing: gone.iter().map(|card| card.id).collect() })
+    }
+
+    /// Every card of a stretch of a box, deleted or not, from memory where it can.
+    pub(crate) async fn reach_cards(
+        &self,
+        project: &ProjectId,
+        reach: Option<Segment>,
+    ) -> Result<Vec<Arc<Card>>, KernelError> {
+        let Some(Segment { box_id, generation, len }) = reach else { return Ok(vec![]) };
+        let BoxAt { deletions, .. } = self.box_at(project, box_id).await?;
+        let need = Need::Shown { len, cards: Some(deletions) };
+        let flat = self.flat(project, box_id, generation, need).await?;
+        let cards = flat.cards.iter().flat_map(|(_, cards)| cards);
+        Ok(cards.take(len as usize).cloned().collect())
     }
 
     /// Cards by id in the order asked for, repeats repeated, invisible ones skipped (CB-21).

@@ -98,7 +98,10 @@ pub(crate) fn rings(commit: &Commit) -> Vec<Ring> {
         | Write::AddSweep(_)
         | Write::EndSweep(_)
         | Write::AddGrant(_)
-        | Write::Spend { .. } => None,
+        | Write::Spend { .. }
+        | Write::PutSession { .. }
+        | Write::PutPassage(_)
+        | Write::DropPassages { .. } => None,
     };
     let mut rings: Vec<Ring> = vec![];
     for ring in commit.writes.iter().filter_map(of_write) {

@@ -16,6 +16,9 @@ pub enum KernelError {
     /// Too many calls wait for the PMO (PM-17).
     #[error("{0} calls wait for the PMO already")]
     QueueFull(usize),
+    /// The embedding provider failed.
+    #[error("the embedding provider failed: {0}")]
+    Retriever(String),
     /// Other writers kept getting in between.
     #[error("too many writers are changing the same row; try again")]
     Contended,

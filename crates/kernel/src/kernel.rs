@@ -6,10 +6,12 @@ use crate::{
     boxes::BoxCache,
     cache::Recent,
     clock::{Clock, SystemClock},
+    context::{ContextConfig, TokenCache},
     doorbell::{Bells, Doorbell, InProcess, Ring},
     events::Changes,
     ids::{IdSource, SystemIds},
     pmo::{PmoConfig, Slots},
+    sessions::Pointed,
     spawn::Tasks,
     turns::Turnstile,
 };
@@ -36,6 +38,8 @@ pub struct KernelConfig {
     pub watchdog: Policy,
     /// How many calls of PMO tools are worked on at once.
     pub pmo: PmoConfig,
+    /// What is added to the composer.
+    pub context: ContextConfig,
 }
 
 impl KernelConfig {
@@ -49,6 +53,7 @@ impl KernelConfig {
             doorbell: Arc::new(InProcess),
             watchdog: Policy::default(),
             pmo: PmoConfig::default(),
+            context: ContextConfig::default(),
         }
     }
 }
@@ -67,6 +72,11 @@ pub struct Kernel {
     pub(crate) leases: Recent<(ProjectId, TurnId, Hash256), ()>,
     pub(crate) changes: Changes,
     pub(crate) turnstile: Turnstile,
+    pub(crate) session_stile: Turnstile,
+    pub(crate) context: ContextConfig,
+    pub(crate) counts: TokenCache,
+    /// What checkpoints come to; they are cards, so that this never changes.
+    pub(crate) checkpoints: quick_cache::sync::Cache<(ProjectId, CardId), Arc<Pointed>>,
     pub(crate) batch_looks: Looks,
     pub(crate) pmo_slots: Slots,
     pub(crate) bells: Bells,
@@ -77,6 +87,8 @@ pub struct Kernel {
 
 /// Box heads remembered at most.
 const HEADS: usize = 100_000;
+/// Checkpoints of sessions remembered at most.
+const CHECKPOINTS: usize = 1_000;
 
 impl Kernel {
     /// A kernel without background work: events are numbered and audit rows sealed only by hand.
@@ -92,6 +104,10 @@ impl Kernel {
             leases: Recent::default(),
             changes: Changes::default(),
             turnstile: Turnstile::default(),
+            session_stile: Turnstile::default(),
+            context: config.context,
+            counts: TokenCache::default(),
+            checkpoints: quick_cache::sync::Cache::new(CHECKPOINTS),
             batch_looks: Looks::default(),
             pmo_slots: Slots::new(&config.pmo),
             bells: Bells::default(),
@@ -143,6 +159,16 @@ impl Kernel {
     /// The store's word on itself.
     pub async fn health(&self) -> Result<Health, StoreError> {
         self.store.health().await
+    }
+
+    /// Where layers go in every request of this deployment (OB-05).
+    pub fn placement(&self) -> cardwire_model::Placement {
+        self.context.placement()
+    }
+
+    /// How often a text was really counted by a tokenizer.
+    pub fn texts_counted(&self) -> u64 {
+        self.counts.counted()
     }
 
     /// Ends background work and closes the store.

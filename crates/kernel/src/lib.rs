@@ -10,6 +10,7 @@ mod batches;
 mod boxes;
 mod cache;
 pub mod clock;
+mod context;
 pub mod doorbell;
 mod error;
 mod events;
@@ -21,6 +22,7 @@ mod kernel;
 mod pmo;
 mod projects;
 mod resources;
+mod sessions;
 pub mod spawn;
 mod tokens;
 mod turns;
@@ -28,15 +30,24 @@ mod verify;
 
 pub use batches::BatchView;
 pub use boxes::{BoxCards, BoxView};
+pub use context::{
+    CallEntry, CallRequest, CollectRequest, Collected, ComposedCall, ContextConfig, ContextProvider,
+    Document, Embedder, ExpandedCall, FoundSection, KnowledgeQuery, ProviderError, ProviderRequest,
+    RenderedCall, Saved, Side, SourceView, WhyAnswer,
+};
 pub use error::KernelError;
 pub use execute::{Caller, Done, Remember};
 pub use facts::NewCard;
 pub use handover::{Preflight, WouldPack};
 pub use kernel::{Kernel, KernelConfig};
 pub use pmo::PmoConfig;
+pub use sessions::{
+    CheckpointView, CompactRequest, Compacted, SessionView, Summariser, SummaryAnswer, SummaryRequest,
+};
 pub use tokens::Minted;
 pub use turns::{ClaimRequest, NewProfile, NewTurnCard, TickAction, TickReport, TurnView, ViewedTurn};
 pub use verify::{RealmReport, VerifyReport};
 
+pub use cardwire_context as composer;
 pub use cardwire_protocol as protocol;
 pub use cardwire_store as store;

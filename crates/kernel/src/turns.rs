@@ -13,11 +13,11 @@ pub use roster::NewProfile;
 pub use run::NewTurnCard;
 pub use watchdog::{TickAction, TickReport};
 
-use cardwire_model::{AgentId, ProjectId};
-use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+use cardwire_model::ProjectId;
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash};
 use tokio::sync::{Mutex, MutexGuard};
 
-/// Lets commands on one agent wait for each other here instead of conflicting in the store. Only a help: what keeps
+/// Lets commands on one agent, or one session, wait for each other here instead of conflicting in the store. Only a help: what keeps
 /// them apart is the guard of every commit.
 pub(crate) struct Turnstile {
     stripes: Vec<Mutex<()>>,
@@ -37,8 +37,8 @@ impl Default for Turnstile {
 }
 
 impl Turnstile {
-    pub(crate) async fn pass(&self, project: &ProjectId, agent: &AgentId) -> MutexGuard<'_, ()> {
-        let place = self.hasher.hash_one((project, agent)) as usize % STRIPES;
+    pub(crate) async fn pass(&self, project: &ProjectId, what: &impl Hash) -> MutexGuard<'_, ()> {
+        let place = self.hasher.hash_one((project, what)) as usize % STRIPES;
         self.stripes[place].lock().await
     }
 }

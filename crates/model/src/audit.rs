@@ -54,6 +54,12 @@ audit_actions! {
     ProfileWrite = "profile.write",
     /// A tool, a recipe or a team was written or deleted.
     ResourceWrite = "resource.write",
+    /// A session was put back to an earlier checkpoint.
+    SessionRestore = "session.restore",
+    /// A session was deleted.
+    SessionDelete = "session.delete",
+    /// Documents were taken in or dropped.
+    KnowledgeWrite = "knowledge.write",
     /// A turn was stopped.
     TurnStop = "turn.stop",
     /// Boxes were handed to an agent by a result.

@@ -7,8 +7,8 @@
 use crate::{
     Agent, AgentId, Answer, Batch, BatchId, BoxId, Branch, BranchEnd, BranchStatus, Card, CardId, ChainHead,
     CloseReason, Edge, Generation, Grant, Head, HeadGuard, IdentityEdge, InboxItem, InboxStatus, NewAudit,
-    NewBox, NewEvent, Nudge, Profile, Project, Realm, Resource, Revision, Step, Sweep, Timestamp, Token,
-    TokenId, ToolCall, TurnId,
+    NewBox, NewEvent, Nudge, Passage, Profile, Project, Realm, Resource, Revision, Session, Shelf, Step,
+    Sweep, Timestamp, Token, TokenId, ToolCall, TurnId,
 };
 use thiserror::Error;
 
@@ -230,6 +230,22 @@ pub enum Write {
         /// At most so many in all.
         limit: u32,
     },
+    /// A session, new (`was` is `None`) or at this version.
+    PutSession {
+        /// What must hold.
+        was: Option<Revision>,
+        /// The row.
+        session: Box<Session>,
+    },
+    /// A passage; one of the same shelf, source and part is replaced.
+    PutPassage(Box<Passage>),
+    /// Drops every passage of a source. None there is fine.
+    DropPassages {
+        /// From which shelf.
+        shelf: Shelf,
+        /// Of which source.
+        source: String,
+    },
 }
 
 /// Why a commit was not applied: somebody else got in between.
@@ -277,6 +293,9 @@ pub enum Conflict {
     /// A tree of turns has spent its budget.
     #[error("the tree of turns has grown meanwhile")]
     Tree,
+    /// A session is not at the expected version, or exists already.
+    #[error("the session was changed by somebody else")]
+    Session,
     /// A profile or an agent of the roster is not at the expected revision.
     #[error("the roster was changed by somebody else")]
     Roster,

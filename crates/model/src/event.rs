@@ -53,6 +53,8 @@ event_kinds! {
     AgentProvisioned = "agent.provisioned",
     /// A batch was forked or closed.
     BatchState = "batch.state",
+    /// A session was patched, compacted, restored or deleted.
+    SessionState = "session.state",
 }
 
 impl EventKind {

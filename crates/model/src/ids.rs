@@ -52,6 +52,15 @@ machine_id!(
     /// One immutable fact.
     CardId, "", "card_id"
 );
+impl CardId {
+    /// The id of a card that is named by what it stands for.
+    pub fn derived(from: crate::Hash256) -> Self {
+        let mut bytes = [0; 16];
+        bytes.copy_from_slice(&from.as_bytes()[..16]);
+        Self(uuid::Builder::from_custom_bytes(bytes).into_uuid())
+    }
+}
+
 machine_id!(
     /// One ordered list of card references.
     BoxId, "", "box_id"

@@ -1,6 +1,29 @@
 //! Refusals of malformed values: each names the field, so that a caller can mend the request.
 
+use crate::inbox::names;
 use thiserror::Error;
+
+names! {
+    /// Codes of refusals that programs tell apart from other malformed requests.
+    InvalidCode {
+        /// No `x__context`, or one that is not shared (CM-05, CC-01, CC-03).
+        ContextKey = "invalid_context_key",
+        /// Both `query` and `human_message` (CM-06).
+        DualQueryPath = "dual_query_path",
+        /// A system message among those of memory (CM-07, ST-06).
+        SystemInCheckpoint = "system_in_checkpoint",
+        /// The blackboard has no such field (ST-01).
+        BlackboardKey = "invalid_blackboard_key",
+        /// The field has operations of its own (ST-02).
+        ReducerField = "reducer_field",
+        /// The block is made anew for every call (ST-08).
+        ContextNotPersistable = "context_not_persistable",
+        /// No request can be made of these cards (OB-01).
+        Unrepairable = "unrepairable_context",
+        /// What must be sent does not fit (OB-02).
+        ContextOverflow = "context_overflow",
+    }
+}
 
 /// A value that cannot become one of our types.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -11,6 +34,16 @@ pub enum Invalid {
         /// JSON pointer or parameter name, e.g. `content/0/name` or `card_id`.
         field: String,
         /// What is wrong, as a short clause.
+        reason: String,
+    },
+    /// The same, with a code of its own.
+    #[error("{field}: {reason}")]
+    Coded {
+        /// Which refusal.
+        code: InvalidCode,
+        /// See [`Self::Field`].
+        field: String,
+        /// See [`Self::Field`].
         reason: String,
     },
     /// The field is well-formed but over a named limit.
@@ -33,6 +66,11 @@ impl Invalid {
         Self::Field { field: field.into(), reason: reason.into() }
     }
 
+    /// A wrong value in `field`, by a code of its own.
+    pub fn coded(code: InvalidCode, field: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::Coded { code, field: field.into(), reason: reason.into() }
+    }
+
     /// Checks `actual <= limit`.
     pub fn check_size(field: &str, actual: usize, limit: usize, unit: &'static str) -> Result<(), Self> {
         if actual <= limit {
@@ -45,7 +83,7 @@ impl Invalid {
     /// The field the refusal is about.
     pub fn field_name(&self) -> &str {
         match self {
-            Self::Field { field, .. } | Self::TooLarge { field, .. } => field,
+            Self::Field { field, .. } | Self::Coded { field, .. } | Self::TooLarge { field, .. } => field,
         }
     }
 }

@@ -19,12 +19,17 @@ pub mod inbox;
 pub mod invalid;
 pub mod json;
 pub mod limits;
+pub mod manifest;
+pub mod message;
+pub mod passage;
 pub mod project;
 pub mod resource;
 pub mod roster;
+pub mod session;
 pub mod slug;
 pub mod snapshot;
 pub mod time;
+pub mod todo;
 pub mod token;
 pub mod token_count;
 pub mod turn;
@@ -40,13 +45,25 @@ pub use hash::Hash256;
 pub use idempotency::{Answer, AnswerKey};
 pub use ids::{BatchId, BoxId, CardId, EdgeId, EventId, InboxId, TokenId, TurnId};
 pub use inbox::{Ended, InboxItem, InboxKind, InboxStatus, PayloadFault, TurnPayload};
-pub use invalid::Invalid;
+pub use invalid::{Invalid, InvalidCode};
 pub use json::CanonicalJson;
-pub use project::{DelegationSettings, InheritMode, PmoSettings, Project, ProjectSettings, Realm, Revision};
+pub use manifest::{
+    Cause, Layer, Manifest, ManifestEntry, Omission, Placement, Provider, Repair, Source, Stretch,
+};
+pub use message::{Message, Speaker};
+pub use passage::{Embedding, Passage, PassageKind, Shelf};
+pub use project::{
+    ContextSettings, DelegationSettings, ExperienceSettings, InheritMode, KnowledgeSettings, PmoSettings,
+    Project, ProjectSettings, Realm, Revision,
+};
 pub use resource::{Resource, ResourceKind};
 pub use roster::{Agent, IdentityAction, IdentityEdge, Profile};
-pub use slug::{AgentId, Channel, ProfileName, ProjectId, ResourceName, StepId, WorkerTarget};
+pub use session::{Checkpoint, Session, SessionKey};
+pub use slug::{
+    AgentId, Channel, Namespace, ProfileName, ProjectId, ResourceName, SessionId, StepId, WorkerTarget,
+};
 pub use snapshot::{CardFact, Keys, Lost, Snapshot, TurnRows};
 pub use time::Timestamp;
+pub use todo::{Todo, TodoItem, TodoStatus};
 pub use token::{Scope, Token, TokenSecret};
 pub use turn::{Head, HeadGuard, Live, LiveState, Nudge, Status, TaskStatus, TurnEpoch};

@@ -93,11 +93,39 @@ pub const RESULT_TOKENS_MAX: u32 = 100_000;
 pub const TREE_TURNS: u32 = 100_000;
 /// The most a project may allow.
 pub const TREE_TURNS_MAX: u32 = 10_000_000;
+/// Most messages, results or timeline entries of one patch of a session.
+pub const PATCH_ITEMS: usize = 1_000;
+/// Most items of a todo list.
+pub const TODO_ITEMS: usize = 1_000;
+/// Messages at the end of a session's memory that a compaction leaves alone unless told otherwise (CP-02).
+pub const COMPACT_KEEP: usize = 5;
+/// Most sections of one document of knowledge.
+pub const DOCUMENT_SECTIONS: usize = 10_000;
+/// Largest count that the settings of a context may ask for.
+pub const SETTING_MAX: usize = 1_000;
+/// Longest embedding, in numbers.
+pub const EMBEDDING_NUMBERS: usize = 8_192;
+/// Most passages looked at when meanings are compared one by one.
+pub const VECTOR_SCAN: usize = 100_000;
 /// Most rows the watchdog reads at once.
 pub const WATCHDOG_PAGE: usize = 500;
+/// Most tools, agents or knowledge references of one experience (EX-01).
+pub const EXPERIENCE_ENTRIES: usize = 1_000;
+/// Longest section of a document: what is shown when a part of it is found (KN-02).
+pub const SECTION_CHARS: usize = 2_000;
+/// Longest part of a section: what is searched.
+pub const PART_CHARS: usize = 500;
+/// Most terms that a passage is found by.
+pub const PASSAGE_TERMS: usize = 2_000;
+/// Longest term; what is longer is cut.
+pub const TERM_CHARS: usize = 64;
+/// Most terms of one search.
+pub const QUERY_TERMS: usize = 64;
 
 const KIB: usize = 1024;
 const MIB: usize = 1024 * KIB;
 
 const _: () = assert!(METADATA_BYTES < CARD_BYTES && CARD_BYTES < BODY_BYTES);
 const _: () = assert!(HYDRATE_DEFAULT <= HYDRATE_MAX && PAGE_DEFAULT <= PAGE_MAX);
+// A part of a section is found by all of its terms, also when each of its characters makes two.
+const _: () = assert!(PART_CHARS <= SECTION_CHARS && 2 * PART_CHARS <= PASSAGE_TERMS);

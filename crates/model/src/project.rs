@@ -123,6 +123,84 @@ pub struct ProjectSettings {
     /// Who may delegate.
     #[serde(default, skip_serializing_if = "DelegationSettings::is_default")]
     pub delegation: DelegationSettings,
+    /// What models are sent.
+    #[serde(default, skip_serializing_if = "ContextSettings::is_default")]
+    pub context: ContextSettings,
+}
+
+/// What models are sent. Names (methods, formats, modes) are checked where they are used.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ContextSettings {
+    /// Blocks that sessions may persist besides the summary (ST-08).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reproducible_contexts: Vec<String>,
+    /// Passages of documents (KN-01..KN-03).
+    #[serde(default, skip_serializing_if = "KnowledgeSettings::is_default")]
+    pub knowledge: KnowledgeSettings,
+    /// Similar sessions (EX-02).
+    #[serde(default, skip_serializing_if = "ExperienceSettings::is_default")]
+    pub experience: ExperienceSettings,
+    /// Compact a session before a request with more tokens than this (CP-01).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compact_threshold: Option<u32>,
+    /// Messages at the end that a compaction leaves alone (CP-02).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_keep_entries: Option<u32>,
+}
+
+impl ContextSettings {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Passages of documents.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KnowledgeSettings {
+    /// `system` (default): a block; `tool`: the agent searches itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inject_mode: Option<String>,
+    /// `fulltext`, `semantic` or `hybrid`; by default whatever the server can do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
+    /// `markdown` (default) or `json`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<String>,
+    /// Most sections found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub top_k: Option<u32>,
+    /// Most sections shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_chunks: Option<u32>,
+    /// Half as many as the characters shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u32>,
+}
+
+impl KnowledgeSettings {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Similar sessions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExperienceSettings {
+    /// How many are shown; 3 when absent, none when 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown: Option<u32>,
+    /// Show successes first, as is the default, or whatever fits best.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prefer_success: Option<bool>,
+}
+
+impl ExperienceSettings {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// Bounds of orchestration. Numbers that are 0 or less mean the default, except where a line says otherwise.
@@ -236,6 +314,21 @@ impl ProjectSettings {
         if self.max_recursion_depth.is_some_and(|depth| depth == 0 || depth > limits::RECURSION_DEPTH_MAX) {
             let range = format!("must be 1 to {}", limits::RECURSION_DEPTH_MAX);
             return Err(Invalid::field("settings/max_recursion_depth", range));
+        }
+        if let Some(bad) = self.context.reproducible_contexts.iter().find(|name| !name.ends_with("__context"))
+        {
+            let reason = format!("{bad} does not end with __context");
+            return Err(Invalid::field("settings/context/reproducible_contexts", reason));
+        }
+        let bounds = [
+            ("min_keep_entries", self.context.min_keep_entries),
+            ("knowledge/top_k", self.context.knowledge.top_k),
+            ("knowledge/max_chunks", self.context.knowledge.max_chunks),
+            ("experience/shown", self.context.experience.shown),
+        ];
+        for (name, given) in bounds {
+            let size = given.unwrap_or(0) as usize;
+            Invalid::check_size(&format!("settings/context/{name}"), size, limits::SETTING_MAX, "entries")?;
         }
         if let Some(root) = &self.workspace_root {
             let escapes =

@@ -72,9 +72,24 @@ slug!(
     ResourceName, "name"
 );
 slug!(
+    /// What keeps sessions, knowledge and experience of one project apart.
+    Namespace, "namespace"
+);
+slug!(
+    /// The memory that the agents of one team share, by name.
+    SessionId, "session_id"
+);
+slug!(
     /// One iteration of a turn: `step_` and whatever names it.
     StepId, "step_id"
 );
+
+impl Default for Namespace {
+    /// The namespace of everything that names none.
+    fn default() -> Self {
+        Self("default".into())
+    }
+}
 
 impl Channel {
     /// The channel of everything that names none.

@@ -4,7 +4,8 @@
 use crate::{
     Agent, AgentId, Answer, AnswerKey, BoxHead, BoxId, Card, CardId, CardKind, Edge, EdgePhase, Hash256,
     Head, InboxId, InboxItem, Primitive, Profile, ProfileName, Project, Resource, ResourceKind, ResourceName,
-    Step, StepId, Timestamp, Token, TokenId, ToolCall, TurnEpoch, TurnId, card::is_visible,
+    Session, SessionKey, Step, StepId, Timestamp, Token, TokenId, ToolCall, TurnEpoch, TurnId,
+    card::is_visible,
 };
 use std::collections::{HashMap, HashSet};
 
@@ -41,6 +42,8 @@ pub struct Keys {
     pub profile: Option<ProfileName>,
     /// A document.
     pub resource: Option<(ResourceKind, ResourceName)>,
+    /// A session.
+    pub session: Option<SessionKey>,
 }
 
 /// The rows as they were in one consistent read.
@@ -81,6 +84,8 @@ pub struct Snapshot {
     pub profile: Option<Profile>,
     /// The document, if asked for and there.
     pub resource: Option<Resource>,
+    /// The session, deleted or not, if asked for and there.
+    pub session: Option<Session>,
 }
 
 /// A turn as a decision sees it.

@@ -44,7 +44,7 @@ fn check_box_size(cards: usize) -> Result<(), Rejection> {
 }
 
 /// A generation of a box that holds exactly these cards.
-fn plain_box(box_id: BoxId, generation: Generation, cards: &[CardId], now: Timestamp) -> NewBox {
+pub(crate) fn plain_box(box_id: BoxId, generation: Generation, cards: &[CardId], now: Timestamp) -> NewBox {
     let count = cards.len() as u32;
     NewBox {
         head: BoxHead {

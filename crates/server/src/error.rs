@@ -60,6 +60,7 @@ impl From<Invalid> for ApiError {
     fn from(invalid: Invalid) -> Self {
         let code = match &invalid {
             Invalid::Field { .. } => ErrorCode::BadRequest,
+            Invalid::Coded { code, .. } => (*code).into(),
             Invalid::TooLarge { .. } => ErrorCode::TooLarge,
         };
         let detail = Some(json!({ "field": invalid.field_name() }));
@@ -96,6 +97,7 @@ impl From<KernelError> for ApiError {
             KernelError::Rejected(rejection) => rejection.into(),
             KernelError::Unauthenticated => Self::new(ErrorCode::Unauthenticated, error.to_string()),
             KernelError::QueueFull(_) => Self::new(ErrorCode::QueueFull, error.to_string()),
+            KernelError::Retriever(_) => Self::new(ErrorCode::RetrieverFailed, error.to_string()),
             KernelError::Contended => Self::new(ErrorCode::Unavailable, error.to_string()),
             KernelError::Store(error) => error.into(),
         }

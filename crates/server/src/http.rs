@@ -3,11 +3,16 @@
 pub(crate) mod agents;
 pub(crate) mod batches;
 pub(crate) mod boxes;
+pub(crate) mod calls;
 pub(crate) mod cards;
+pub(crate) mod context;
 pub(crate) mod documents;
+pub(crate) mod experience;
+pub(crate) mod knowledge;
 pub(crate) mod pmo;
 pub(crate) mod profiles;
 pub(crate) mod projects;
+pub(crate) mod sessions;
 pub(crate) mod state;
 pub(crate) mod system;
 pub(crate) mod tokens;

@@ -124,6 +124,11 @@ impl Request {
         parse::given(name, self.text(name))
     }
 
+    /// A query parameter that must be there.
+    pub(crate) fn required(&self, name: &str) -> Result<&str, Invalid> {
+        self.text(name).ok_or_else(|| Invalid::field(name, "is required"))
+    }
+
     /// A query parameter that is a name which others chose: short and printable, so that every store can look for it.
     pub(crate) fn printable(&self, name: &str) -> Result<Option<String>, Invalid> {
         let text = self.text(name);

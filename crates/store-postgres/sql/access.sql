@@ -43,7 +43,7 @@ GRANT UPDATE (position, hash) ON audit TO {app};
 GRANT SELECT, INSERT ON state_agent_state_head, state_snapshots, state_agent_inbox, state_execution_edges,
     state_agent_steps, state_tool_calls, resource_profiles, resource_project_agents, state_identity_edges,
     resource_documents, state_pmo_batches, state_pmo_batch_tasks, state_pmo_sweeps, state_box_grants,
-    state_pmo_trees TO {app};
+    state_pmo_trees, state_sessions, resource_passages TO {app};
 GRANT UPDATE (active_agent_turn_id, inbox_id, profile_box_id, context_box_id, output_box_id, last_output_box_id,
     turn_epoch, output_watermark, depth, dispatched_at, channel_id, worker_target, trace_id, parent_step_id, status,
     waiting_tool_count, resume_deadline, last_doorbell_at, deliverable_card_id, open_calls, marks, updated_at, queued,
@@ -67,11 +67,14 @@ GRANT UPDATE (status, closing, result_card_id, closed_at) ON state_pmo_batches T
 GRANT UPDATE (agent_id, agent_turn_id, turn_epoch, context_box_id, output_box_id, attempts, next_attempt_at, warning,
     status, deliverable_card_id, error_detail, error_code, updated_at) ON state_pmo_batch_tasks TO {app};
 GRANT UPDATE (turns) ON state_pmo_trees TO {app};
--- A sweep is a thing to do, no fact: it goes when it is done.
-GRANT DELETE ON state_pmo_sweeps TO {app};
+GRANT UPDATE (version, checkpoint_card_id, created_at, updated_at, deleted_at) ON state_sessions TO {app};
+GRANT UPDATE (card_id, content_hash, terms, embedding, created_at, lexemes) ON resource_passages TO {app};
+-- Neither is a fact: a sweep is a thing to do and goes when it is done, a passage can be made again from its card.
+GRANT DELETE ON state_pmo_sweeps, resource_passages TO {app};
 
 -- The background jobs, which work across projects: numbering, sealing, forgetting, watching turns, finding the
--- projects in which there is work, batches that are running and sweeps to be done, and looking a token up.
+-- projects in which there is work, batches that are running and sweeps to be done, looking a token up, and finding the
+-- places of passages by their lexemes, which tell no words.
 CREATE POLICY background ON resource_projects FOR SELECT TO {system} USING (true);
 CREATE POLICY background ON tokens FOR SELECT TO {system} USING (true);
 CREATE POLICY background ON audit FOR SELECT TO {system} USING (true);
@@ -82,10 +85,12 @@ CREATE POLICY background ON state_agent_state_head FOR SELECT TO {system} USING 
 CREATE POLICY background ON state_agent_inbox FOR SELECT TO {system} USING (true);
 CREATE POLICY background ON state_pmo_batches FOR SELECT TO {system} USING (true);
 CREATE POLICY background ON state_pmo_sweeps FOR SELECT TO {system} USING (true);
+CREATE POLICY background ON resource_passages FOR SELECT TO {system} USING (true);
 GRANT SELECT ON resource_projects, tokens, audit, schema_migrations TO {system};
 GRANT SELECT ON state_agent_state_head, state_agent_inbox TO {system};
 GRANT SELECT (project_id, batch_id, status) ON state_pmo_batches TO {system};
 GRANT SELECT ON state_pmo_sweeps TO {system};
+GRANT SELECT (project_id, kind, namespace, source, part, lexemes) ON resource_passages TO {system};
 GRANT SELECT, DELETE ON answers TO {system};
 GRANT SELECT, UPDATE (position) ON events TO {system};
 GRANT SELECT, INSERT, UPDATE (last_position) ON event_heads TO {system};

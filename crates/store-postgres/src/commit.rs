@@ -5,11 +5,13 @@
 
 mod batch;
 mod lanes;
+mod passages;
 mod payload;
 mod pmo;
 mod queue;
 mod rest;
 mod row;
+mod sessions;
 mod stages;
 
 pub(crate) use batch::Alone;

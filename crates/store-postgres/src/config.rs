@@ -10,7 +10,7 @@ pub struct PostgresConfig {
     pub url: SecretString,
     /// Connections for the work of tenants.
     pub app_connections: usize,
-    /// Connections for work across tenants: numbering, sealing, looking up tokens.
+    /// Connections for work across tenants: numbering, sealing, looking up tokens, searching.
     pub system_connections: usize,
     /// How long to wait for the server, or for a free connection.
     pub connect_timeout: Duration,

@@ -81,6 +81,7 @@ fn conflict(error: &DbError) -> Option<Conflict> {
             "state_agent_steps_pkey" => "step",
             "state_tool_calls_pkey" => "call",
             "state_pmo_batches_pkey" | "state_pmo_batch_tasks_pkey" => "batch",
+            "state_sessions_pkey" => "session",
             "resource_profiles_pkey"
             | "resource_project_agents_pkey"
             | "resource_documents_pkey"
@@ -105,6 +106,7 @@ fn conflict(error: &DbError) -> Option<Conflict> {
         "call" => Some(Conflict::Call),
         "batch" => Some(Conflict::Batch),
         "tree" => Some(Conflict::Tree),
+        "session" => Some(Conflict::Session),
         "roster" => Some(Conflict::Roster),
         _ => None,
     }

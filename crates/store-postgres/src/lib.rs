@@ -5,6 +5,7 @@
 //! decides nothing: it is row codecs, one SQL function per write and a few selects.
 //! Invariant: every statement on a tenant's rows runs as the app role, in a transaction that names the tenant, and
 //! the server's row-level security lets nothing else through (SEC-04). [`PostgresStore::open`] proves that or fails.
+//! What is looked for across tenants, or by an index that their rules shut out (`search.rs`), the system looks for.
 
 mod batches;
 mod catalog;
@@ -12,14 +13,17 @@ mod claim;
 mod commit;
 mod config;
 mod error;
+mod lexemes;
 mod load;
 mod migrate;
 mod number;
 mod pool;
 mod roles;
 mod rows;
+mod search;
 mod selftest;
 mod sequencer;
+mod sessions;
 mod sql;
 mod store;
 mod tenant;

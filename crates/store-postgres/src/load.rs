@@ -89,6 +89,7 @@ impl Part {
             Self::Writers => into.writers = records(row, at, rows::writer)?.into_iter().collect(),
             Self::Profile => into.profile = optional_record(row, at, rows::profile)?,
             Self::Resource => into.resource = optional_record(row, at, rows::resource)?,
+            Self::Session => into.session = optional_record(row, at, rows::session)?,
         }
         Ok(())
     }

@@ -22,6 +22,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { number: 5, name: "hot_paths", text: include_str!("../migrations/0005_hot_paths.sql") },
     Migration { number: 6, name: "resources", text: include_str!("../migrations/0006_resources.sql") },
     Migration { number: 7, name: "batches", text: include_str!("../migrations/0007_batches.sql") },
+    Migration { number: 8, name: "sessions", text: include_str!("../migrations/0008_sessions.sql") },
 ];
 
 struct Migration {

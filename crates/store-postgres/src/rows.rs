@@ -10,6 +10,7 @@ mod graph;
 mod log;
 mod record;
 mod roster;
+mod session;
 mod turn;
 
 pub(crate) use batch::{batch, branch};
@@ -18,6 +19,7 @@ pub(crate) use graph::{call, edge, step};
 pub(crate) use log::{audit, chain_head, event};
 pub(crate) use record::{Record, optional_record, record, records};
 pub(crate) use roster::{agent, identity_edge, profile, resource};
+pub(crate) use session::{passage, session};
 pub(crate) use turn::{head, inbox_item, writer};
 
 use crate::number::from_stored;

@@ -58,6 +58,10 @@ reads! {
     GRANTED = "granted";
     SPENT = "spent";
     OPEN_TURNS = "open_turns";
+    SESSIONS = "sessions";
+    PASSAGES = "passages";
+    PASSAGES_AT = "passages_at";
+    SEARCH = "search";
 }
 
 /// Parts of a snapshot, with the names of their keys in braces: see `load.rs`.
@@ -90,9 +94,10 @@ parts! {
     PROFILE = "profile";
     RESOURCE = "resource";
     BATCH = "batch";
+    SESSION = "session";
 }
 
-pub(crate) const COMMIT: &str = "SELECT cw_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)";
+pub(crate) const COMMIT: &str = "SELECT cw_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25)";
 pub(crate) const NUMBER_EVENTS: &str = include_str!("../sql/write/number_events.sql");
 pub(crate) const SET_TENANT: &str = include_str!("../sql/set_tenant.sql");
 
@@ -125,6 +130,7 @@ functions! {
     "expect/output_free",
     "expect/lock_heads",
     "expect/lock_batches",
+    "expect/lock_shelves",
     "expect/all",
     "write/create_project",
     "write/update_project",
@@ -163,6 +169,11 @@ functions! {
     "write/add_grant",
     "write/spend",
     "write/pmo",
+    "write/create_session",
+    "write/update_session",
+    "write/put_passage",
+    "write/drop_passages",
+    "write/passages",
     "write/create_token",
     "write/revoke_token",
     "write/remember_answer",

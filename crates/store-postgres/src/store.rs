@@ -22,7 +22,7 @@ use tokio_postgres::IsolationLevel;
 pub struct PostgresStore {
     /// Acts as the app: sees one tenant at a time.
     pub(crate) app: Pool,
-    /// Acts as the system: sees the logs, tokens and answers of all.
+    /// Acts as the system: sees the logs, tokens and answers of all, and where their passages stand.
     pub(crate) system: Pool,
     /// Reads for decisions.
     pub(crate) loads: Loads,

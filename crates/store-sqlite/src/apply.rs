@@ -6,6 +6,7 @@ mod facts;
 mod graph;
 mod log;
 mod roster;
+mod sessions;
 mod turns;
 
 pub(crate) use log::chain_head;
@@ -127,6 +128,9 @@ impl Apply<'_> {
             Write::EndSweep(sweep) => self.end_sweep(*sweep),
             Write::AddGrant(grant) => self.add_grant(grant),
             Write::Spend { root, turns, limit } => self.spend(*root, *turns, *limit),
+            Write::PutSession { was, session } => self.put_session(*was, session),
+            Write::PutPassage(passage) => self.put_passage(passage),
+            Write::DropPassages { shelf, source } => self.drop_passages(shelf, source),
         }
     }
 }

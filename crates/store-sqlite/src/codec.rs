@@ -5,6 +5,7 @@ mod facts;
 mod graph;
 mod log;
 mod roster;
+mod sessions;
 mod turns;
 
 pub(crate) use batches::{batch, branch, sweep};
@@ -12,6 +13,7 @@ pub(crate) use facts::{ENTRY_COLUMNS, box_head, card, card_fact, entry, project}
 pub(crate) use graph::{edge, step, tool_call};
 pub(crate) use log::{audit, event, token};
 pub(crate) use roster::{agent, identity_edge, profile, resource, tags_to_stored};
+pub(crate) use sessions::{hit, passage, session};
 pub(crate) use turns::{HEAD_COLUMNS, INBOX_COLUMNS, depth, head, inbox_item};
 
 use cardwire_model::{CanonicalJson, Hash256, Timestamp};

@@ -16,6 +16,8 @@ mod lock;
 mod migrate;
 mod readers;
 mod select;
+mod sessions;
+mod shelf;
 mod sql;
 mod store;
 mod turns;

@@ -5,7 +5,7 @@ mod turns;
 pub(crate) use turns::{head, inbox_item, turn};
 
 use crate::{codec, select::one, sql};
-use cardwire_model::{Answer, AnswerKey, BoxHead, BoxId, CardId, Keys, Snapshot};
+use cardwire_model::{Answer, AnswerKey, BoxHead, BoxId, CardId, Keys, Session, SessionKey, Snapshot};
 use rusqlite::{Connection, Result, params};
 
 /// Runs inside one read transaction, so all rows are of one moment.
@@ -42,11 +42,20 @@ pub(crate) fn load(conn: &Connection, realm: &str, keys: &Keys) -> Result<Snapsh
         snapshot.answer = answer(conn, realm, key)?;
     }
     turns::load(conn, realm, keys, &mut snapshot)?;
+    if let Some(key) = &keys.session {
+        snapshot.session = session(conn, realm, key)?;
+    }
     Ok(snapshot)
 }
 
 fn box_head(conn: &Connection, realm: &str, id: BoxId) -> Result<Option<BoxHead>> {
     one(conn, sql::BOXES, params![realm, id.uuid().into_bytes()], codec::box_head)
+}
+
+/// A session.
+pub(crate) fn session(conn: &Connection, project: &str, key: &SessionKey) -> Result<Option<Session>> {
+    let key = params![project, key.namespace.as_str(), key.session.as_str()];
+    one(conn, sql::SESSION, key, codec::session)
 }
 
 fn answer(conn: &Connection, realm: &str, key: &AnswerKey) -> Result<Option<Answer>> {

@@ -13,6 +13,7 @@ const MIGRATIONS: &[(u32, &str, &str)] = &[
     (5, "hot_paths", include_str!("../migrations/0005_hot_paths.sql")),
     (6, "resources", include_str!("../migrations/0006_resources.sql")),
     (7, "batches", include_str!("../migrations/0007_batches.sql")),
+    (8, "sessions", include_str!("../migrations/0008_sessions.sql")),
 ];
 
 const LEDGER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (
@@ -85,8 +86,11 @@ mod tests {
     }
 
     fn schema(conn: &Connection) -> Vec<String> {
+        // Shadow tables come with the index they belong to.
         let select = "SELECT sql FROM sqlite_schema
-            WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY type DESC, name";
+            WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
+                AND name NOT IN (SELECT name FROM pragma_table_list WHERE type = 'shadow')
+            ORDER BY type DESC, name";
         conn.prepare(select).unwrap().query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
     }
 

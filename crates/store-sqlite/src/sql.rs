@@ -83,6 +83,10 @@ statements! {
     GRANTED = "read/granted";
     SPENT = "read/spent";
     OPEN_TURNS = "read/open_turns";
+    SESSION = "read/session";
+    SESSIONS = "read/sessions";
+    PASSAGES = "read/passages";
+    SEARCH = "read/search";
     EXPECT_OPEN_BOX = "expect/open_box";
     EXPECT_PROJECT_AT = "expect/project_at";
     EXPECT_CHAIN_AT = "expect/chain_at";
@@ -126,6 +130,12 @@ statements! {
     END_SWEEP = "write/end_sweep";
     ADD_GRANT = "write/add_grant";
     SPEND = "write/spend";
+    CREATE_SESSION = "write/create_session";
+    UPDATE_SESSION = "write/update_session";
+    PUT_PASSAGE = "write/put_passage";
+    INDEX_PASSAGE = "write/index_passage";
+    UNINDEX_PASSAGES = "write/unindex_passages";
+    DROP_PASSAGES = "write/drop_passages";
     WRITE_EVENT = "write/event";
     WRITE_AUDIT = "write/audit";
 }

@@ -8,11 +8,13 @@
 mod batches;
 mod catalog;
 mod error;
+mod sessions;
 mod turns;
 
 pub use batches::{BatchFilter, Batches, Standing};
 pub use catalog::{BoxAt, Catalog, EventFilter, Health, HydratedEntry};
 pub use error::{CommitError, StoreError};
+pub use sessions::{Hit, Search, SearchQuery, Sessions};
 pub use turns::{ClaimQuery, Claimable, DecideClaim, Horizon, RowFilter, Turns, Watched};
 
 use async_trait::async_trait;
@@ -20,7 +22,7 @@ use cardwire_model::{AuditRow, ChainHead, Commit, Keys, Realm, Snapshot, Timesta
 
 /// What the kernel needs of a backend.
 #[async_trait]
-pub trait Store: Catalog + Turns + Batches {
+pub trait Store: Catalog + Turns + Batches + Sessions + Search {
     /// Loads the rows named by `keys` in one consistent read.
     async fn load(&self, realm: &Realm, keys: &Keys) -> Result<Snapshot, StoreError>;
 

@@ -24,9 +24,12 @@ pub mod heads;
 pub mod inbox;
 pub mod lifecycle;
 pub mod outputs;
+pub mod passages;
 pub mod projects;
 pub mod races;
 pub mod roster;
+pub mod search;
+pub mod sessions;
 pub mod standings;
 pub mod steps;
 pub mod tokens;
@@ -189,6 +192,16 @@ macro_rules! conformance_tests {
                 an_output_box_is_expected_free_before_any_write
                 writers_are_loaded_by_box
             }
+            passages {
+                a_passage_comes_back_with_every_field
+                passages_page_by_source_and_part
+                a_replaced_passage_is_found_by_its_new_terms_only
+                a_dropped_source_is_gone
+                writes_to_one_source_apply_in_order
+                a_refused_commit_leaves_the_index_as_it_was
+                passages_of_another_project_cannot_be_changed
+                of_replacements_of_one_source_one_stays_whole
+            }
             projects {
                 a_project_comes_back_with_every_field
                 a_taken_name_conflicts_and_an_absent_project_cannot_be_updated
@@ -214,6 +227,27 @@ macro_rules! conformance_tests {
                 an_identity_edge_is_written_once
                 identity_edges_are_listed_newest_first_by_every_filter
                 documents_are_kept_by_kind_and_name
+            }
+            search {
+                passages_are_found_by_any_term
+                a_search_for_nothing_finds_nothing
+                terms_of_every_script_are_found_exactly
+                the_best_comes_first
+                equal_hits_are_by_source_and_part
+                shelves_never_meet
+                a_rare_term_finds_exactly_its_own_among_thousands
+                a_long_passage_is_found_by_each_of_its_terms
+            }
+            sessions {
+                a_session_comes_back_with_every_field
+                a_session_changes_at_the_expected_version_only
+                a_deleted_session_goes_on_at_its_version
+                writes_to_one_session_apply_in_order
+                a_refused_patch_leaves_nothing_behind
+                sessions_page_by_name
+                sessions_of_other_namespaces_and_projects_are_unrelated
+                of_patches_of_one_version_one_wins
+                patches_of_different_sessions_go_together
             }
             standings {
                 a_standing_tells_of_open_and_failed_branches
@@ -309,9 +343,12 @@ mod tests {
         ("inbox", include_str!("conformance/inbox.rs")),
         ("lifecycle", include_str!("conformance/lifecycle.rs")),
         ("outputs", include_str!("conformance/outputs.rs")),
+        ("passages", include_str!("conformance/passages.rs")),
         ("projects", include_str!("conformance/projects.rs")),
         ("races", include_str!("conformance/races.rs")),
         ("roster", include_str!("conformance/roster.rs")),
+        ("search", include_str!("conformance/search.rs")),
+        ("sessions", include_str!("conformance/sessions.rs")),
         ("standings", include_str!("conformance/standings.rs")),
         ("steps", include_str!("conformance/steps.rs")),
         ("tokens", include_str!("conformance/tokens.rs")),

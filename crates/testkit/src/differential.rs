@@ -4,6 +4,7 @@
 //! the commit itself; `CARDWIRE_TEST_SEED=<seed>` repeats it.
 
 mod batches;
+mod sessions;
 mod turns;
 
 use crate::{
@@ -187,6 +188,8 @@ impl<'a> Run<'a> {
         self.compare_events(&project).await;
         self.compare_turns(&project).await;
         self.compare_batches(&project).await;
+        self.compare_sessions(&project).await;
+        self.compare_searches(&project).await;
     }
 
     async fn compare_events(&mut self, project: &ProjectId) {
@@ -216,6 +219,7 @@ impl<'a> Run<'a> {
         }
         self.compare_all_due().await;
         self.compare_all_batches().await;
+        self.compare_all_searches().await;
         let left = self.left.store.health().await.unwrap();
         let right = self.right.store.health().await.unwrap();
         self.same("unsealed audit rows", left.unsealed_audit, right.unsealed_audit);

@@ -1,15 +1,18 @@
 //! Everything a store shows, as one comparable value.
 //!
-//! Composed only of [`Catalog`](cardwire_store::Catalog), [`Turns`](cardwire_store::Turns) and
-//! [`Batches`](cardwire_store::Batches) reads, so that it means the same for every backend. What backends may differ in
+//! Composed only of [`Catalog`](cardwire_store::Catalog), [`Turns`](cardwire_store::Turns),
+//! [`Batches`](cardwire_store::Batches), [`Sessions`](cardwire_store::Sessions) and
+//! [`Search`](cardwire_store::Search) reads, so that it means the same for every backend. What backends may differ in
 //! is left out: audit and inbox rows are numbered by their order, because a sequence may leave gaps in `seq`. Remembered
 //! answers, copies of heads, grants and budgets are not in it, for none of these reads lists them.
 //! Invariant: two stores that were given the same commits have equal dumps, once their events are numbered.
 
 mod batches;
+mod sessions;
 mod turns;
 
 pub use batches::BatchDump;
+pub use sessions::SessionDump;
 pub use turns::TurnDump;
 
 use cardwire_model::{
@@ -41,6 +44,8 @@ pub struct Dump {
     pub turns: TurnDump,
     /// Batches, their branches, and sweeps.
     pub batches: BatchDump,
+    /// Sessions and passages.
+    pub sessions: SessionDump,
 }
 
 /// A box with all it ever showed.
@@ -63,6 +68,7 @@ impl Dump {
             .or_else(|| differ("audit row", &self.audit, &other.audit))
             .or_else(|| self.turns.first_difference(&other.turns))
             .or_else(|| self.batches.first_difference(&other.batches))
+            .or_else(|| self.sessions.first_difference(&other.sessions))
     }
 
     /// Panics with the first difference, if there is one.
@@ -116,6 +122,7 @@ async fn read_all(store: &dyn Store) -> Result<Dump, StoreError> {
     }
     turns::read_turns(store, &mut dump).await?;
     batches::read_batches(store, &mut dump).await?;
+    sessions::read_sessions(store, &mut dump).await?;
     Ok(dump)
 }
 

@@ -10,6 +10,7 @@ mod graph;
 mod ids;
 mod records;
 mod roster;
+mod sessions;
 mod turns;
 
 pub use batch::{batch, branch, branch_end, full_batch, full_branch};
@@ -20,6 +21,7 @@ pub use graph::{answered, edge, full_edge, step, tool_call};
 pub use ids::SeededIds;
 pub use records::{ProjectBuilder, TokenBuilder, answer, audit, event};
 pub use roster::{agent_row, identity_edge, profile, resource};
+pub use sessions::{NAMESPACES, namespace, passage, session, session_key, shelf};
 pub use turns::{ended, full_item, idle_head, live_head, report_item, turn_item};
 
 use cardwire_model::{

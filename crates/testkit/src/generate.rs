@@ -11,6 +11,8 @@ mod coverage;
 mod graph;
 mod keys;
 mod known;
+mod passages;
+mod sessions;
 mod sound;
 mod spoil;
 mod turn_values;

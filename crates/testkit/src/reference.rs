@@ -12,6 +12,8 @@ mod claim;
 mod damage;
 mod load;
 mod rows;
+mod search;
+mod sessions;
 mod state;
 mod table;
 mod turns;

@@ -82,7 +82,11 @@ fn rows_of_write(write: &Write) -> usize {
         | Write::AddSweep(_)
         | Write::EndSweep(_)
         | Write::AddGrant(_)
-        | Write::Spend { .. } => 1,
+        | Write::Spend { .. }
+        | Write::PutSession { .. }
+        // The row that names its index entries, and as many as the source had.
+        | Write::PutPassage(_)
+        | Write::DropPassages { .. } => 1,
     }
 }
 
@@ -328,6 +332,40 @@ impl Batches for Counting {
 
     async fn open_turns(&self, project: &ProjectId, limit: u32) -> Res<u32> {
         self.inner.open_turns(project, limit).await
+    }
+}
+
+#[async_trait]
+impl Sessions for Counting {
+    async fn session(&self, project: &ProjectId, key: &SessionKey) -> Res<Option<Session>> {
+        self.inner.session(project, key).await
+    }
+
+    async fn sessions(
+        &self,
+        project: &ProjectId,
+        namespace: &Namespace,
+        after: Option<&SessionId>,
+        limit: usize,
+    ) -> Res<Vec<Session>> {
+        self.inner.sessions(project, namespace, after, limit).await
+    }
+}
+
+#[async_trait]
+impl Search for Counting {
+    async fn search(&self, project: &ProjectId, query: &SearchQuery) -> Res<Vec<Hit>> {
+        self.inner.search(project, query).await
+    }
+
+    async fn passages(
+        &self,
+        project: &ProjectId,
+        shelf: &Shelf,
+        after: Option<&(String, u32)>,
+        limit: usize,
+    ) -> Res<Vec<Passage>> {
+        self.inner.passages(project, shelf, after, limit).await
     }
 }
 

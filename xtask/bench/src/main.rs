@@ -6,6 +6,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool talks to its terminal")]
 
+mod context;
 mod counting;
 mod database;
 mod facts;
@@ -48,7 +49,7 @@ struct Args {
     /// How long each side of a round takes.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=60))]
     seconds: u64,
-    /// Of the areas `turns` and `fork_join`, only cases that start like this.
+    /// Of the areas `turns`, `fork_join` and `context`, only cases that start like this.
     #[arg(long)]
     only: Option<String>,
     /// Report without failing on a missed target.
@@ -74,6 +75,8 @@ enum Area {
     /// Forks: from the call to the parent's result.
     #[value(name = "fork_join")]
     ForkJoin,
+    /// What models are sent: composing, sessions, search.
+    Context,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -133,5 +136,6 @@ async fn measure_area(args: &Args, database: Arc<dyn Database>, plan: Plan) -> a
         Area::Facts => facts::run(database, plan).await,
         Area::Turns => turns::run(database, plan, args.only.as_deref()).await,
         Area::ForkJoin => fork_join::run(database, plan, args.only.as_deref()).await,
+        Area::Context => context::run(database, plan, args.only.as_deref()).await,
     }
 }

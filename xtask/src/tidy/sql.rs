@@ -36,6 +36,11 @@ pub(super) const ONLY_IN_ONE_BACKEND: &[(&str, &str)] = &[
     ("sql/read/pending_branches.sql", "on Postgres part of `standing`, one statement and one round trip"),
     ("sql/read/unleased_branches.sql", "on Postgres part of `standing`, one statement and one round trip"),
     ("sql/write/begin_close.sql", "on Postgres part of `close_batch`"),
+    ("sql/write/index_passage.sql", "on Postgres the index is of a column of the row itself"),
+    ("sql/write/unindex_passages.sql", "on Postgres the index is of a column of the row itself"),
+    ("sql/expect/lock_shelves.sql", "a shelf is changed by one at a time; SQLite has one writer"),
+    ("sql/write/passages.sql", "a commit is one server-side function; SQLite's writer applies statements"),
+    ("sql/read/passages_at.sql", "a search looks across tenants first; SQLite has no row-level security"),
     ("sql/write/number_events.sql", "the sequencer; SQLite's one writer numbers events while it commits"),
 ];
 

@@ -105,21 +105,10 @@ fn client(place: &Place) -> Result<(reqwest::Client, String), Failure> {
         return Err(Failure::usage("the address of a server takes no user and no password")
             .hint("put the token into `CARDWIRE_TOKEN`"));
     }
-    let mut builder = reqwest::Client::builder()
-        .connect_timeout(CONNECT_TIMEOUT)
-        .read_timeout(SILENCE)
-        // A redirect could carry the token somewhere else.
-        .redirect(redirect::Policy::none());
-    if parsed.host_str().is_some_and(is_loopback) {
-        builder = builder.no_proxy();
-    }
-    if parsed.scheme() == "http" {
-        // Reading the system's certificates takes time, and fails where there are none.
-        let config = rustls::ClientConfig::builder()
-            .with_root_certificates(rustls::RootCertStore::empty())
-            .with_no_client_auth();
-        builder = builder.tls_backend_preconfigured(config);
-    } else if let Some(certificate) = &place.certificate {
+    let mut builder = builder(&parsed).read_timeout(SILENCE);
+    if parsed.scheme() == "https"
+        && let Some(certificate) = &place.certificate
+    {
         builder = builder.tls_backend_preconfigured(pinned::config(certificate)?);
     }
     let client = builder
@@ -128,15 +117,36 @@ fn client(place: &Place) -> Result<(reqwest::Client, String), Failure> {
     Ok((client, parsed.as_str().trim_end_matches('/').to_owned()))
 }
 
+/// What every client of ours has in common, whoever it talks to.
+pub(crate) fn builder(url: &Url) -> reqwest::ClientBuilder {
+    let mut builder = reqwest::Client::builder()
+        .connect_timeout(CONNECT_TIMEOUT)
+        // A redirect could carry a secret somewhere else.
+        .redirect(redirect::Policy::none());
+    if is_loopback(url) {
+        builder = builder.no_proxy();
+    }
+    if url.scheme() == "http" {
+        // Reading the system's certificates takes time, and fails where there are none.
+        let config = rustls::ClientConfig::builder()
+            .with_root_certificates(rustls::RootCertStore::empty())
+            .with_no_client_auth();
+        builder = builder.tls_backend_preconfigured(config);
+    }
+    builder
+}
+
 const EXAMPLE: &str = "an address looks like `http://127.0.0.1:7117` or `https://cardwire.example`";
 
-fn is_loopback(host: &str) -> bool {
+/// Whether this address leads nowhere else.
+pub(crate) fn is_loopback(url: &Url) -> bool {
+    let Some(host) = url.host_str() else { return false };
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
     host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
 /// The innermost cause: the outer ones only say that a request failed.
-fn reason(error: &reqwest::Error) -> String {
+pub(crate) fn reason(error: &reqwest::Error) -> String {
     let mut cause: &dyn Error = error;
     while let Some(source) = cause.source() {
         cause = source;

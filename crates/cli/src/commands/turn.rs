@@ -1,6 +1,6 @@
 //! `cardwire turn`.
 
-use super::turn_dispatch;
+use super::{turn_call, turn_dispatch};
 use crate::{
     cli::{InProject, Page},
     client::{Answer, Client},
@@ -53,6 +53,8 @@ enum TurnCommand {
         #[arg(long, value_name = "STEP")]
         step: Option<String>,
     },
+    /// Compose the next request of a turn to its model, and print the id of the call.
+    Call(turn_call::CallArgs),
     /// Call a turn off.
     Stop {
         /// Its id, `turn_…`.
@@ -79,6 +81,7 @@ pub(crate) async fn run(args: TurnArgs, context: &Context, client: &Client) -> R
         TurnCommand::View { id, step } => {
             view(client.get(&route(&[&id, "view"])?.query("step_id", step.as_deref())).await?, output)
         }
+        TurnCommand::Call(args) => turn_call::run(&args, project, output, client).await,
         TurnCommand::Stop { id, reason } => {
             let body = reason.map_or_else(|| json!({}), |reason| json!({ "reason": reason }));
             let answer = client.post(&route(&[&id])?.verb("stop"), &body).await?;

@@ -9,7 +9,7 @@ use crate::{
     text::{cell, content},
 };
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::ops::ControlFlow;
 
 #[derive(Debug, Args)]
@@ -37,6 +37,15 @@ pub(crate) struct DispatchArgs {
     /// A name for people.
     #[arg(long, value_name = "NAME")]
     display_name: Option<String>,
+    /// The session it belongs to: it sees what the session remembers, and its end is remembered there.
+    #[arg(long, value_name = "SESSION")]
+    session: Option<String>,
+    /// Whose session; `default` when absent.
+    #[arg(long, value_name = "NAMESPACE", requires = "session")]
+    namespace: Option<String>,
+    /// Settings of this run, for the worker: a JSON object.
+    #[arg(long, value_name = "JSON")]
+    runtime_config: Option<String>,
     /// Refuse when the agent has something to do already, instead of waiting in its inbox.
     #[arg(long)]
     no_queue: bool,
@@ -66,6 +75,7 @@ pub(crate) async fn run(
         needs_a_server(client)
             .map_err(|failure| failure.hint("start one with `cardwire up`, or leave out `--wait`"))?;
     }
+    let settings = args.settings()?;
     let profile_box = match &args.profile_box {
         Some(id) => id.clone(),
         None => {
@@ -79,13 +89,16 @@ pub(crate) async fn run(
         (None, None) => return Err(Failure::usage("nothing to do is given")),
     };
     let route = Route::in_project(project, &["l0", "turns"])?;
-    let answer = client.post(&route, &args.body(&profile_box, &context_box)).await.map_err(|failure| {
-        // The box stays; whoever repeats the command would write another one.
-        match written {
-            true => failure.or_hint(format!("the text is in box {context_box}: give it as `--context-box`")),
-            false => failure,
-        }
-    })?;
+    let answer =
+        client.post(&route, &args.body(&profile_box, &context_box, settings)).await.map_err(|failure| {
+            // The box stays; whoever repeats the command would write another one.
+            match written {
+                true => {
+                    failure.or_hint(format!("the text is in box {context_box}: give it as `--context-box`"))
+                }
+                false => failure,
+            }
+        })?;
     let turn: Value = answer.parse()?;
     let id = cell(&turn["agent_turn_id"]);
     if args.wait {
@@ -102,7 +115,21 @@ pub(crate) async fn run(
 }
 
 impl DispatchArgs {
-    fn body(&self, profile_box: &str, context_box: &str) -> Value {
+    /// What the run is told besides its boxes, if anything.
+    fn settings(&self) -> Result<Option<Value>, Failure> {
+        let mut settings: Option<Map<String, Value>> =
+            self.runtime_config.as_deref().map(serde_json::from_str).transpose().map_err(|error| {
+                Failure::usage(format!("`--runtime-config` does not hold a JSON object: {error}"))
+            })?;
+        for (name, value) in [("session_id", &self.session), ("namespace", &self.namespace)] {
+            if let Some(value) = value {
+                settings.get_or_insert_default().insert(name.to_owned(), value.as_str().into());
+            }
+        }
+        Ok(settings.map(Value::Object))
+    }
+
+    fn body(&self, profile_box: &str, context_box: &str, settings: Option<Value>) -> Value {
         let mut body = json!({
             "agent_id": self.agent, "profile_box_id": profile_box, "context_box_id": context_box,
             "queue_if_busy": !self.no_queue,
@@ -118,6 +145,9 @@ impl DispatchArgs {
             if let Some(value) = value {
                 body[name] = value.clone().into();
             }
+        }
+        if let Some(settings) = settings {
+            body["runtime_config"] = settings;
         }
         body
     }

@@ -1,6 +1,6 @@
 //! `cardwire up`: one server, from the first lock to the last commit.
 
-use super::{pmo_service::PmoArgs, serving::Serving, watchdog::WatchdogArgs};
+use super::{context_service::ComposerArgs, pmo_service::PmoArgs, serving::Serving, watchdog::WatchdogArgs};
 use crate::{
     context::Context,
     data_dir::DataDir,
@@ -61,6 +61,8 @@ pub(crate) struct UpArgs {
     watchdog: WatchdogArgs,
     #[command(flatten)]
     pmo: PmoArgs,
+    #[command(flatten)]
+    composer: ComposerArgs,
     /// What log lines on standard error look like. CARDWIRE_LOG or RUST_LOG say what is logged.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     log_format: LogFormat,
@@ -73,6 +75,7 @@ fn default_rate() -> NonZeroU32 {
 pub(crate) async fn run(args: UpArgs, context: &Context) -> Result<(), Failure> {
     let addresses = resolve(&args).await?;
     logging::start(args.log_format, "info");
+    let composer = args.composer.config()?;
     let dir = &context.dir;
     dir.create()?;
     warn(&args, dir);
@@ -86,8 +89,12 @@ pub(crate) async fn run(args: UpArgs, context: &Context) -> Result<(), Failure> 
         Some(url) => Some(open_bus(url).await?),
         None => None,
     };
-    let mut config =
-        KernelConfig { watchdog: args.watchdog.policy(), pmo: args.pmo.config(), ..KernelConfig::new(store) };
+    let mut config = KernelConfig {
+        watchdog: args.watchdog.policy(),
+        pmo: args.pmo.config(),
+        context: composer,
+        ..KernelConfig::new(store)
+    };
     if let Some(bus) = &bus {
         config.doorbell = Arc::clone(bus) as _;
     }

@@ -1,6 +1,6 @@
 //! `cardwire verify` (SEC-05).
 
-use crate::{client::Client, failure::Failure, output::Output, route::Route};
+use crate::{client::Client, failure::Failure, output::Output, route::Route, text::count};
 use axum::http::Method;
 use cardwire_api::system::{VerifiedRealm, VerifyOut};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -73,8 +73,4 @@ fn explain(realm: &VerifiedRealm, output: Output) -> Result<(), Failure> {
         output.line(format_args!("{name}: the audit row at place {place} does not fit the chain"))?;
     }
     Ok(())
-}
-
-fn count(number: u64, one: &str, many: &str) -> String {
-    format!("{number} {}", if number == 1 { one } else { many })
 }

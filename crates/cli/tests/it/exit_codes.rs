@@ -27,6 +27,13 @@ fn what_cannot_work_as_asked_is_a_usage_error() {
             &["box", "show", "-p", "p1", ID, "--generation", "1", "--cards"],
             &["token", "create"],
             &["token", "create", "--scope", "god"],
+            &["session", "patch", "-p", "p1", "talk"],
+            &["session", "get", "-p", "p1"],
+            &["context", "compose"],
+            &["context", "why", "-p", "p1", ID],
+            &["knowledge", "add", "-p", "p1"],
+            &["experience", "note", "-p", "p1", "talk"],
+            &["turn", "call", "-p", "p1", &format!("turn_{ID}")],
         ] {
             let run = home.cardwire(args);
             assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{run:?}");
@@ -56,6 +63,10 @@ fn what_is_not_there_is_not_found() {
         home.cardwire(&["box", "show", "-p", "p1", ID]).failed(3, "box not found");
         home.cardwire(&["event", "list", "-p", "p9"]).failed(3, "project not found");
         home.cardwire(&["token", "revoke", &format!("tok_{ID}")]).failed(3, "token not found");
+        home.cardwire(&["session", "get", "-p", "p1", "nope"]).failed(3, "session not found");
+        home.cardwire(&["experience", "get", "-p", "p1", "nope"]).failed(3, "session not found");
+        home.cardwire(&["context", "show", "-p", "p1", ID]).failed(3, "call not found");
+        home.cardwire(&["knowledge", "add", "-p", "p1", "absent"]).failed(3, "absent");
         home.cardwire(&["card", "put", "-p", "p1", "--type", "x.y", "--file", "absent"]).failed(3, "absent");
     });
 }

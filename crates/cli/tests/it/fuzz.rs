@@ -2,7 +2,7 @@
 //! document does not describe.
 
 use crate::support::{Backend, Server};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::process::Command;
 
 /// Where the tester is; `cargo xtask test` and `cargo xtask services` install it and set this.
@@ -38,13 +38,15 @@ fn fuzz(backend: Backend) {
     });
     let turn = server.post("/projects/fuzz/l0/turns", order).json();
     let turn = turn["agent_turn_id"].as_str().unwrap();
+    let call = call(&server, &profile["profile_box_id"], box_id);
 
     let files = tempfile::tempdir().unwrap();
     let config = files.path().join("schemathesis.toml");
     // Fixed ids, so that requests get past the first 404.
     let parameters = format!(
         "[parameters]\nproject_id = \"fuzz\"\nbox_id = \"{box_id}\"\n\"path.card_id\" = \"{card}\"\n\
-         \"path.agent_turn_id\" = \"{turn}\"\n\"path.agent_id\" = \"a1\"\n\"path.profile_name\" = \"Helper\"\n"
+         \"path.agent_turn_id\" = \"{turn}\"\n\"path.agent_id\" = \"a1\"\n\"path.profile_name\" = \"Helper\"\n\
+         \"path.session_id\" = \"talk\"\n\"path.call_id\" = \"{call}\"\n"
     );
     std::fs::write(&config, parameters).unwrap();
     let run = Command::new(&tester)
@@ -69,4 +71,25 @@ fn fuzz(backend: Backend) {
     assert!(run.status.success(), "{output}\n{}", String::from_utf8_lossy(&run.stderr));
     assert!(output.contains("Fuzzing (in"), "the tester did not fuzz:\n{output}");
     assert!(!output.contains("Authentication failed"), "the tester was not let in:\n{output}");
+}
+
+/// A call of a turn that belongs to a session, with a document to find.
+fn call(server: &Server, profile_box: &Value, context_box: &str) -> String {
+    let profile = json!({ "worker_target": "w2", "system_prompt": "x", "llm_config": { "model": "gpt-4o" } });
+    server.request("PUT", "/projects/fuzz/profiles/Second", &profile.to_string());
+    server.post("/projects/fuzz/agents", json!({ "agent_id": "a2", "profile_name": "Second" }));
+    let said = json!([{ "role": "human", "content": "hi" }, { "role": "ai", "content": "hello" }]);
+    server.post("/projects/fuzz/sessions/talk/patches", json!({ "messages": { "append": said } }));
+    server.post("/projects/fuzz/knowledge", json!({ "source_id": "a.md", "text": "# Boats\n\nA red boat." }));
+    let order = json!({
+        "agent_id": "a2", "profile_box_id": profile_box, "context_box_id": context_box,
+        "runtime_config": { "session_id": "talk" },
+    });
+    server.post("/projects/fuzz/l0/turns", order);
+    let claim = json!({ "worker_target": "w2", "worker_id": "fuzz", "wait_ms": 10_000, "start": true });
+    let lease = server.post("/l0/claim", claim).json()["leases"][0].clone();
+    let path = format!("/projects/fuzz/l0/turns/{}/calls", lease["agent_turn_id"].as_str().unwrap());
+    let made = server.post(&path, json!({ "turn_epoch": lease["turn_epoch"], "model": "gpt-4o" }));
+    assert_eq!(made.status, 201, "{made:?}");
+    made.json()["call_id"].as_str().unwrap().to_owned()
 }

@@ -55,6 +55,9 @@ fn tour(backend: Backend) {
         "argument",
         "parent",
         "success",
+        "(holds)",
+        "after this call.",
+        "It is red.",
     ] {
         assert!(output.contains(expected), "no {expected} in\n{output}\n{errors}");
     }

@@ -12,11 +12,13 @@
 //! Nothing waits for time to pass: lines are read from the process, ends are waited for, and every wait has a
 //! deadline that fails the test with the server's log.
 
+mod everywhere;
 mod home;
 mod http;
 mod server;
 mod wait;
 
+pub(crate) use everywhere::everywhere;
 pub(crate) use home::{Backend, Home, Run};
 pub(crate) use http::{Reply, exchange};
 pub(crate) use server::{Lines, Server, send_signal};

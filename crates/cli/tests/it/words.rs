@@ -20,6 +20,11 @@ fn every_command_has_help() {
         "pmo",
         "agent",
         "turn",
+        "batch",
+        "session",
+        "context",
+        "knowledge",
+        "experience",
         "event",
         "audit",
         "verify",
@@ -40,13 +45,15 @@ fn help_tells_where_secrets_go_and_shows_none() {
     command.env("CARDWIRE_STORE", "postgres://me:hunter2@localhost/db");
     let help = Run::of(command, "").ok();
     assert!(help.contains("CARDWIRE_STORE") && !help.contains("hunter2"), "{help}");
+    assert!(help.contains("CARDWIRE_EMBEDDINGS_KEY") && !help.contains("--embeddings-key"), "{help}");
 }
 
 #[test]
 fn completions_are_made_for_every_shell() {
     let home = Home::new(Backend::Sqlite);
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
-        assert!(home.ok(&["completions", shell]).contains("provenance"), "{shell}");
+        let script = home.ok(&["completions", shell]);
+        assert!(script.contains("provenance") && script.contains("why-not"), "{shell}");
     }
 }
 

@@ -159,7 +159,7 @@ impl Kernel {
         Ok(TurnView { item, context_box: payload.context_box, output_box: payload.output_box, cards })
     }
 
-    async fn turn_row(&self, project: &ProjectId, turn: TurnId) -> Result<InboxItem, KernelError> {
+    pub(crate) async fn turn_row(&self, project: &ProjectId, turn: TurnId) -> Result<InboxItem, KernelError> {
         let found = self.store.turn(project, turn).await?;
         found.ok_or_else(|| Rejection::NotFound { what: "turn", id: turn.to_string() }.into())
     }

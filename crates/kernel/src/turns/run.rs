@@ -8,7 +8,7 @@ use cardwire_model::{
 use cardwire_protocol::{
     Decision, Moment, Rejection,
     idempotency::{self, Known},
-    turn::{self, Command, Outcome, Remains, append::NewCard, next_output_box},
+    turn::{self, Command, Fence, Outcome, Remains, append::NewCard, fence, next_output_box},
 };
 use cardwire_store::CommitError;
 use std::collections::HashSet;
@@ -112,6 +112,9 @@ impl Kernel {
                 let answer = (remember.render)(&outcome);
                 commit.writes.push(idempotency::remember(&remember.key, answer, moment.now));
             }
+            if let Some(memory) = self.turn_memory(project, &snapshot, &commit, &moment).await? {
+                commit.append(memory);
+            }
             match self.apply(commit).await {
                 Ok(follow_up) => {
                     if outcome == Outcome::Rung
@@ -126,6 +129,17 @@ impl Kernel {
             }
         }
         Err(KernelError::Contended)
+    }
+
+    /// Refuses a caller who does not hold the turn, before anything is done for it.
+    pub(crate) async fn check_running(&self, project: &ProjectId, held: &Fence) -> Result<(), KernelError> {
+        let keys = Keys { turn: Some(held.turn_id), ..Keys::default() };
+        let snapshot = self.store.load(&Realm::from(project.clone()), &keys).await?;
+        match fence::check_running(&snapshot, project, held) {
+            // The command itself rebuilds what is lost.
+            Ok(()) | Err(Rejection::Lost(_)) => Ok(()),
+            Err(rejection) => Err(rejection.into()),
+        }
     }
 
     /// What a command needs that only its rows tell.
@@ -261,11 +275,9 @@ fn turn_keys(command: &Command) -> Keys {
         | Command::Reap(_)
         | Command::ExpireTools(..) => None,
     };
-    Keys {
-        turn: Some(command.turn_id()),
-        cards: command.named_cards(),
-        step: command.named_step(),
-        inbox,
-        ..Keys::default()
+    let mut cards = command.named_cards();
+    if let Command::Step(step) = command {
+        cards.extend(step.records.iter().map(|card| card.id));
     }
+    Keys { turn: Some(command.turn_id()), cards, step: command.named_step(), inbox, ..Keys::default() }
 }

@@ -1,7 +1,7 @@
 //! A kernel on the reference store with one project, a few agents, and a clock to move.
 
 use cardwire_kernel::{
-    Caller, ClaimRequest, Done, Kernel, KernelConfig, NewProfile,
+    Caller, ClaimRequest, ContextConfig, Done, Kernel, KernelConfig, NewProfile,
     clock::Clock,
     protocol::{
         Actor,
@@ -20,7 +20,7 @@ use cardwire_model::{
     AgentId, BoxId, CanonicalJson, CardDraft, Channel, Event, EventKind, Hash256, ProjectId, ProjectSettings,
     TaskStatus, Timestamp, TurnId, limits,
 };
-use cardwire_store::EventFilter;
+use cardwire_store::{EventFilter, Store};
 use cardwire_testkit::{ManualClock, ReferenceStore};
 use std::{sync::Arc, time::Duration};
 
@@ -51,10 +51,24 @@ fn json(text: &str) -> CanonicalJson {
 
 impl Desk {
     pub(crate) async fn new(agents: &[&str]) -> Self {
+        Self::with(agents, ContextConfig::default()).await
+    }
+
+    /// The same with parts of the deployment's own.
+    pub(crate) async fn with(agents: &[&str], context: ContextConfig) -> Self {
         let store = Arc::new(ReferenceStore::new());
+        Self::on(Arc::clone(&store) as _, store, agents, context).await
+    }
+
+    /// The same on another store; the reference store then stays empty.
+    pub(crate) async fn on(
+        on: Arc<dyn Store>,
+        store: Arc<ReferenceStore>,
+        agents: &[&str],
+        context: ContextConfig,
+    ) -> Self {
         let clock = Arc::new(SharedClock(ManualClock::default()));
-        let config =
-            KernelConfig { clock: Arc::clone(&clock) as _, ..KernelConfig::new(Arc::clone(&store) as _) };
+        let config = KernelConfig { clock: Arc::clone(&clock) as _, context, ..KernelConfig::new(on) };
         let kernel = Kernel::idle(config);
         let project: ProjectId = "p".parse().unwrap();
         let command =
@@ -91,11 +105,22 @@ impl Desk {
     }
 
     pub(crate) async fn dispatch(&self, agent: &str) -> Receipt {
+        self.dispatch_with(agent, self.context_box, None, "{}").await
+    }
+
+    /// The same with boxes and settings of the caller's choice.
+    pub(crate) async fn dispatch_with(
+        &self,
+        agent: &str,
+        context_box: BoxId,
+        output_box: Option<BoxId>,
+        runtime_config: &str,
+    ) -> Receipt {
         let command = Dispatch {
             agent_id: Some(agent.parse::<AgentId>().unwrap()),
             profile_box: Some(self.profile_box),
-            context_box: Some(self.context_box),
-            output_box: None,
+            context_box: Some(context_box),
+            output_box,
             turn_id: None,
             correlation_id: None,
             channel: Channel::public(),
@@ -106,7 +131,7 @@ impl Desk {
             branch: None,
             source_agent: None,
             display_name: None,
-            runtime_config: json("{}"),
+            runtime_config: json(runtime_config),
             queue_if_busy: true,
             emit_state_event: true,
             max_depth: limits::RECURSION_DEPTH,

@@ -8,6 +8,7 @@
     missing_docs
 )]
 
+mod context;
 mod desk;
 mod sim;
 mod waiting;

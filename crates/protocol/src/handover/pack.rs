@@ -468,6 +468,9 @@ fn within(arg_key: &str, invalid: Invalid) -> Invalid {
     let field = format!("arguments/{arg_key}");
     match invalid {
         Invalid::Field { field: part, reason } => Invalid::field(field, format!("{part}: {reason}")),
+        Invalid::Coded { code, field: part, reason } => {
+            Invalid::coded(code, field, format!("{part}: {reason}"))
+        }
         Invalid::TooLarge { limit, actual, unit, .. } => Invalid::TooLarge { field, limit, actual, unit },
     }
 }

@@ -58,6 +58,12 @@ pub(crate) fn hold<'a>(
     Ok(held)
 }
 
+/// Refuses a caller who does not hold the turn, or one that does not run: for work that is done before the command
+/// itself is decided. It replaces no guard.
+pub fn check_running(snapshot: &Snapshot, project: &ProjectId, fence: &Fence) -> Result<(), Rejection> {
+    hold(snapshot, project, fence, &[Status::Running]).map(drop)
+}
+
 /// The live turn with this id and epoch, for the kernel's own commands.
 pub(crate) fn live<'a>(
     snapshot: &'a Snapshot,

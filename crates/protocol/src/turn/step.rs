@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{Decision, Moment, Rejection};
 use cardwire_model::{
-    BoxId, CanonicalJson, EventKind, Invalid, ProjectId, Snapshot, Status, Step, StepId, Write, limits,
+    BoxId, CanonicalJson, Card, EventKind, Invalid, ProjectId, Snapshot, Status, Step, StepId, Write, limits,
 };
 use serde_json::json;
 
@@ -18,6 +18,9 @@ pub struct TakeStep {
     pub fence: Fence,
     /// The step.
     pub step: NewStep,
+    /// Cards that record it and are no part of the conversation: the manifest of a model call and the blocks it names.
+    /// One that is there already is left alone.
+    pub records: Vec<Card>,
 }
 
 /// A step as its worker describes it.
@@ -67,6 +70,13 @@ pub fn decide(
 ) -> Result<Decision<Outcome>, Rejection> {
     let held = fence::hold(snapshot, project, &command.fence, &[Status::Running])?;
     let mut work = Work::new(held, moment);
+    for card in &command.records {
+        match snapshot.cards.get(&card.id) {
+            None => work.commit.writes.push(Write::PutCard(Box::new(card.clone()))),
+            Some(fact) if fact.fact_hash == card.fact_hash => {}
+            Some(_) => return Err(Rejection::CardConflict { id: card.id.to_string() }),
+        }
+    }
     let id = write(&mut work, snapshot, &command.step)?;
     work.nudge.seen = Some(moment.now);
     Ok(work.stay(Outcome::Stepped(id)))

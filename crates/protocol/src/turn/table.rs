@@ -83,7 +83,7 @@ fn commands(case: &Case) -> Vec<(&'static str, Command)> {
         ("heartbeat", Command::Heartbeat(fence.clone())),
         ("append", agent.append(fence, "agent.thought", r#""t""#, None)),
         ("tool call", agent.tool_call(fence, "d")),
-        ("step", Command::Step(TakeStep { fence: fence.clone(), step })),
+        ("step", Command::Step(TakeStep { fence: fence.clone(), step, records: vec![] })),
         ("suspend", TestAgent::suspend(fence, &["e"])),
         ("report", TestAgent::report(fence, "c", ToolStatus::Success, AfterExecution::Suspend)),
         ("finish", TestAgent::finish(fence)),

@@ -1,11 +1,19 @@
 //! What a turn sees (WK-02, WK-03, CB-15, CB-17): its context and its output, and nothing else.
 
-use cardwire_model::{CardId, CardKind};
+use cardwire_model::{Card, CardId, CardKind, Role};
 use std::collections::HashSet;
 
 /// Whether a model is sent a card of this kind as a message. What a deliverable must have is said elsewhere (WK-04).
 pub fn is_message(kind: &CardKind) -> bool {
     kind.as_str() != "task.result_fields"
+}
+
+/// What is asked of a turn: the last instruction it was given, else the last thing anybody said to it.
+pub fn instruction<'a>(context: impl DoubleEndedIterator<Item = &'a Card> + Clone) -> Option<&'a Card> {
+    let from_user = |card: &&'a Card| card.role == Role::User;
+    let mut said = context.rev().filter(from_user);
+    let named = said.clone().find(|card| card.kind.as_str() == "task.instruction");
+    named.or_else(|| said.next())
 }
 
 /// The cards of a turn in order: what the output box held when the turn was leased, then the context, then what the

@@ -115,7 +115,7 @@ pub(crate) async fn report(request: Request) -> Answer {
 }
 
 /// What the caller presents for the turn in the path.
-fn fence(request: &Request, epoch: u64) -> Result<Fence, ApiError> {
+pub(super) fn fence(request: &Request, epoch: u64) -> Result<Fence, ApiError> {
     Ok(Fence {
         turn_id: request.param("agent_turn_id")?,
         epoch: TurnEpoch::new(epoch),
@@ -134,6 +134,7 @@ fn make(request: &Request, cards: Vec<NewTurnCard>) -> Result<Vec<NewCard>, ApiE
             KernelError::Rejected(_)
             | KernelError::Unauthenticated
             | KernelError::Contended
+            | KernelError::Retriever(_)
             | KernelError::QueueFull(_)
             | KernelError::Store(_) => error.into(),
         })?;

@@ -36,6 +36,7 @@ async fn every_creating_post_gives_the_first_answer_again(api: Api) {
             .replace("{project_id}", "p1")
             .replace("{box_id}", &box_id)
             .replace("{tool}", "provision_agent")
+            .replace("{session_id}", "talk")
             .replace("{agent_turn_id}", &leased.turn);
         let (body, other) = match endpoint.path {
             "/projects/{project_id}/agents" => (
@@ -67,6 +68,10 @@ async fn every_creating_post_gives_the_first_answer_again(api: Api) {
                 let body = |id: &str| json!({ "caller_agent_id": agent, "args": { "agent_id": id, "profile_name": "Helper" } });
                 (body("made-1"), body("made-2"))
             }
+            "/projects/{project_id}/sessions/{session_id}/patches" => (
+                json!({ "messages": { "append": [{ "role": "human", "content": "hi" }] } }),
+                json!({ "messages": { "append": [{ "role": "human", "content": "ho" }] } }),
+            ),
             "/projects" => (json!({ "project_id": "k1" }), json!({ "project_id": "k2" })),
             "/tokens" => (json!({ "scopes": ["read"] }), json!({ "scopes": ["work"] })),
             "/projects/{project_id}/l0/cards" => (

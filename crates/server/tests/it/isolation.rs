@@ -30,6 +30,8 @@ fn path(endpoint: &Endpoint, project: &str, id: &str) -> String {
         .replace("{recipe_name}", "some")
         .replace("{team_name}", "some")
         .replace("{profile_name}", "Some")
+        .replace("{session_id}", "some")
+        .replace("{call_id}", id)
 }
 
 /// A body that would be accepted, with `id` wherever it takes one.
@@ -68,6 +70,12 @@ fn body(op: Op, id: &str) -> String {
             "agent_id": "somebody", "agent_turn_id": format!("turn_{id}"), "turn_epoch": 1,
             "tool_call_id": "c", "status": "success",
         }),
+        Op::PatchSession => json!({ "set": { "goal": "secret" } }),
+        Op::RestoreSession => json!({ "checkpoint_id": id }),
+        Op::CompactSession | Op::CollectContext | Op::SaveExperience | Op::ComposeContext => json!({}),
+        Op::NoteExperience => json!({ "goal": "secret" }),
+        Op::TakeInKnowledge => json!({ "source_id": "some", "text": "secret" }),
+        Op::ComposeCall => json!({ "turn_epoch": 1, "model": "m" }),
         Op::Health
         | Op::Ready
         | Op::Metrics
@@ -114,7 +122,19 @@ fn body(op: Op, id: &str) -> String {
         | Op::ListIdentityEdges
         | Op::ListBatches
         | Op::GetBatch
-        | Op::CancelBatch => return String::new(),
+        | Op::CancelBatch
+        | Op::ListSessions
+        | Op::GetSession
+        | Op::DeleteSession
+        | Op::ListCheckpoints
+        | Op::GetExperience
+        | Op::ListKnowledge
+        | Op::SearchKnowledge
+        | Op::DropKnowledge
+        | Op::GetCallContext
+        | Op::DiffContext
+        | Op::WhyContext
+        | Op::ExpandContext => return String::new(),
     };
     body.to_string()
 }
@@ -218,6 +238,11 @@ async fn ids_of_another_project_are_not_found(api: Api) {
         let path = path(endpoint, "p1", NOBODY);
         api.with(&api.admin, "PUT", &path, &body(endpoint.op, NOBODY)).await.expect(201);
     }
+    for op in [Op::PatchSession, Op::NoteExperience] {
+        let endpoint = ENDPOINTS.iter().find(|endpoint| endpoint.op == op).unwrap();
+        api.with(&api.admin, "POST", &path(endpoint, "p1", NOBODY), &body(op, NOBODY)).await.expect(200);
+    }
+    api.post("/projects/p1/knowledge", json!({ "source_id": "some", "text": "secret" })).await.expect(201);
     let before = api.everything().await;
     for endpoint in ENDPOINTS {
         let has = |name: &str| endpoint.path.contains(name);
@@ -228,7 +253,22 @@ async fn ids_of_another_project_are_not_found(api: Api) {
         } else {
             &card
         };
-        let asks_for_id = ["{box_id}", "{card_id}", "{agent_turn_id}", "{agent_id}", "{profile_name}"];
+        let asks_for_id = [
+            "{box_id}",
+            "{card_id}",
+            "{agent_turn_id}",
+            "{agent_id}",
+            "{profile_name}",
+            "{session_id}",
+            "{call_id}",
+        ];
+        // A session is made by what is written to it, and one that is not there is an empty one to these.
+        if matches!(
+            endpoint.op,
+            Op::PatchSession | Op::NoteExperience | Op::SaveExperience | Op::CollectContext
+        ) {
+            continue;
+        }
         let asks_for_name = endpoint.op == Op::PutProfile || is_document(endpoint);
         let takes_id = matches!(
             endpoint.op,
@@ -250,6 +290,21 @@ async fn ids_of_another_project_are_not_found(api: Api) {
         }
         assert!(!String::from_utf8_lossy(&reply.bytes).contains("secret"));
     }
+    for query in ["knowledge?", "knowledge:search?query=secret", "sessions?"] {
+        let found = api.get(&format!("/projects/p2/{query}")).await.expect(200);
+        assert_eq!(found["items"], json!([]), "{query}");
+    }
+    for query in [
+        format!("diff?left={card}&right={turn}"),
+        format!("why?call={card}&card={card}"),
+        format!("expand?card={card}"),
+    ] {
+        api.get(&format!("/projects/p2/context:{query}")).await.expect_error(404, "not_found");
+    }
+    let empty = api.post("/projects/p2/sessions/some/context:collect", json!({})).await.expect(200);
+    assert!(!empty.to_string().contains("secret"), "{empty}");
+    let saved = api.post("/projects/p2/sessions/some/experience:save", json!({})).await.expect(200);
+    assert_eq!(saved["saved"], false);
     assert_eq!(api.everything().await, before);
 }
 

@@ -1,7 +1,9 @@
 //! A server without a socket: the real router over a real store, called in process.
 
+mod context;
 mod turns;
 
+pub(crate) use context::{BrokenEmbedder, Meanings, Scribe, names, texts};
 pub(crate) use turns::{Leased, report_body};
 
 use axum::{
@@ -10,7 +12,7 @@ use axum::{
     http::{HeaderMap, Method, Request, StatusCode},
 };
 use cardwire_kernel::{
-    Kernel, KernelConfig,
+    ContextConfig, Kernel, KernelConfig,
     clock::{Clock, SystemClock},
     protocol::watchdog::Policy,
 };
@@ -78,8 +80,8 @@ pub(crate) struct Api {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) admin: String,
     pub(crate) clock: Arc<TestClock>,
-    _files: tempfile::TempDir,
-    database: Option<ScratchDatabase>,
+    _files: Arc<tempfile::TempDir>,
+    database: Option<Arc<ScratchDatabase>>,
 }
 
 /// What came back.
@@ -133,7 +135,7 @@ impl Api {
             Backend::Postgres => {
                 let database = ScratchDatabase::create().await;
                 let store = PostgresStore::open(PostgresConfig::new(database.url())).await.unwrap();
-                (Arc::new(store), Some(database))
+                (Arc::new(store), Some(Arc::new(database)))
             }
         };
         let clock = Arc::new(TestClock::default());
@@ -146,10 +148,30 @@ impl Api {
         let kernel = Kernel::start(config);
         let admin = kernel.ensure_admin(None).await.unwrap().expose().to_owned();
         let router = router(Arc::clone(&kernel), change(ServerConfig::new("test")));
-        let api = Self { router, kernel, store, admin, clock, _files: files, database };
+        let api = Self { router, kernel, store, admin, clock, _files: Arc::new(files), database };
         api.post("/projects", json!({ "project_id": "p1" })).await.expect(201);
         api.post("/projects", json!({ "project_id": "p2" })).await.expect(201);
         api
+    }
+
+    /// Another server on the same store, which remembers nothing: what a restart leaves. It has what `context` adds.
+    pub(crate) fn again(&self, context: ContextConfig) -> Self {
+        let config = KernelConfig {
+            clock: Arc::clone(&self.clock) as Arc<dyn Clock>,
+            watchdog: Policy { tick: 0, ..Policy::default() },
+            context,
+            ..KernelConfig::new(Arc::clone(&self.store))
+        };
+        let kernel = Kernel::idle(config);
+        Self {
+            router: router(Arc::clone(&kernel), ServerConfig::new("test")),
+            kernel,
+            store: Arc::clone(&self.store),
+            admin: self.admin.clone(),
+            clock: Arc::clone(&self.clock),
+            _files: Arc::clone(&self._files),
+            database: self.database.clone(),
+        }
     }
 
     /// Whether the store is a file of this process.

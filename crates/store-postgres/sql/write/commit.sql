@@ -2,15 +2,17 @@
 --
 -- What is on the hot path comes as rows, everything else as JSON by kind: parsing JSON costs half as much again as
 -- the whole hot path. `done := f(…)` instead of PERFORM, because plpgsql evaluates it without a query of its own.
--- Locks are taken in one order: the project, the chain, boxes, heads, batches, and then the rest, kind by kind.
+-- Locks are taken in one order: the project, the chain, boxes, heads, batches, sessions, and then the rest, kind by
+-- kind; shelves last.
 -- Raises CW001 with the name of the conflict; whatever it raises, nothing was written.
 CREATE OR REPLACE FUNCTION cw_commit(
     in_project text, in_boxes uuid[], in_outputs cw_output[], in_new_boxes card_boxes[], in_entries box_entries[],
     in_cards cards[], in_appends cw_append[], in_agents text[], in_moves cw_head[], in_new_heads cw_head[],
-    in_heads cw_head[], in_pmo cw_pmo_writes, in_inbox state_agent_inbox[], in_inbox_updates cw_inbox_update[],
-    in_more_inbox_updates cw_inbox_update[], in_edges state_execution_edges[], in_steps state_agent_steps[],
-    in_step_updates state_agent_steps[], in_new_agents resource_project_agents[],
-    in_identity_edges state_identity_edges[], in_events events[], in_rest jsonb) RETURNS void
+    in_heads cw_head[], in_pmo cw_pmo_writes, in_new_sessions state_sessions[], in_sessions cw_session[],
+    in_inbox state_agent_inbox[], in_inbox_updates cw_inbox_update[], in_more_inbox_updates cw_inbox_update[],
+    in_edges state_execution_edges[], in_steps state_agent_steps[], in_step_updates state_agent_steps[],
+    in_new_agents resource_project_agents[], in_identity_edges state_identity_edges[],
+    in_passages cw_passage_writes, in_events events[], in_rest jsonb) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
     tenant text;
@@ -53,6 +55,12 @@ BEGIN
     IF NOT in_pmo IS NULL THEN
         done := cw_pmo(in_project, in_pmo);
     END IF;
+    IF in_new_sessions IS NOT NULL THEN
+        done := cw_create_session(in_new_sessions);
+    END IF;
+    IF in_sessions IS NOT NULL THEN
+        done := cw_update_session(in_sessions);
+    END IF;
     IF in_inbox IS NOT NULL THEN
         done := cw_enqueue(in_inbox);
     END IF;
@@ -88,6 +96,9 @@ BEGIN
             done := cw_expect(in_project, stage);
             done := cw_rest(in_project, stage);
         END LOOP;
+    END IF;
+    IF NOT in_passages IS NULL THEN
+        done := cw_passages(in_project, in_passages);
     END IF;
     IF in_events IS NOT NULL THEN
         done := cw_event(in_events);

@@ -3,13 +3,15 @@
 //! Invariant: rows of a kind are sorted by key, so that no two statements lock the same rows in different orders.
 
 use super::{
+    passages::PassageRows,
     payload::Payload,
     pmo::PmoRows,
     rest::Rest,
     row::{
         AgentRow, Append, BoxRow, CardRow, EdgeRow, EntryRow, EventRow, HeadRow, HeadWrite, IdentityEdgeRow,
-        InboxRow, InboxUpdateRow, JsonText, Output, StepRow,
+        InboxRow, InboxUpdateRow, JsonText, Output, SessionChangeRow, SessionRow, StepRow,
     },
+    sessions::SessionWrite,
 };
 use crate::{
     error::{commit_error, is_transient},
@@ -45,6 +47,8 @@ struct Batch<'a> {
     new_heads: Option<Vec<HeadRow<'a>>>,
     heads: Option<Vec<HeadRow<'a>>>,
     pmo: Option<PmoRows<'a>>,
+    new_sessions: Option<Vec<SessionRow<'a>>>,
+    sessions: Option<Vec<SessionChangeRow<'a>>>,
     inbox: Option<Vec<InboxRow<'a>>>,
     /// The first update of each row, and all further ones.
     inbox_updates: Option<Vec<InboxUpdateRow<'a>>>,
@@ -54,6 +58,7 @@ struct Batch<'a> {
     step_updates: Option<Vec<StepRow<'a>>>,
     new_agents: Option<Vec<AgentRow<'a>>>,
     identity_edges: Option<Vec<IdentityEdgeRow<'a>>>,
+    passages: Option<PassageRows<'a>>,
     events: Option<Vec<EventRow<'a>>>,
     rest: Option<JsonText>,
 }
@@ -97,6 +102,7 @@ impl<'a> Batch<'a> {
             all(payloads, |payload| &payload.turns.new_agents, |agent| AgentRow { project, agent });
         let identity_edges =
             all(payloads, |payload| &payload.turns.identity_edges, |edge| IdentityEdgeRow { project, edge });
+        let (new_sessions, sessions) = sessions(project, payloads);
         let by_step = |a: &StepRow<'a>, b: &StepRow<'a>| a.step.id.cmp(&b.step.id);
         Self {
             project,
@@ -111,6 +117,8 @@ impl<'a> Batch<'a> {
             new_heads: some(new_heads),
             heads: some(heads),
             pmo: PmoRows::new(project, payloads.iter().map(|payload| &payload.pmo)),
+            new_sessions: some(new_sessions),
+            sessions: some(sessions),
             // Not sorted: they get their places in this order.
             inbox: all(payloads, |payload| &payload.turns.enqueued, |item| InboxRow { project, item }),
             inbox_updates: some(inbox_updates),
@@ -120,6 +128,7 @@ impl<'a> Batch<'a> {
             step_updates: sorted(step_updates, by_step),
             new_agents: sorted(agents_made, |a, b| a.agent.id.cmp(&b.agent.id)),
             identity_edges: sorted(identity_edges, |a, b| a.edge.id.cmp(&b.edge.id)),
+            passages: PassageRows::new(project, payloads.iter().flat_map(|payload| &payload.passages)),
             events: all(payloads, |payload| &payload.events, |event| EventRow { project, event }),
             rest: rest(payloads),
         }
@@ -148,6 +157,8 @@ impl<'a> Batch<'a> {
                     &self.new_heads,
                     &self.heads,
                     &self.pmo,
+                    &self.new_sessions,
+                    &self.sessions,
                     &self.inbox,
                     &self.inbox_updates,
                     &self.more_inbox_updates,
@@ -156,6 +167,7 @@ impl<'a> Batch<'a> {
                     &self.step_updates,
                     &self.new_agents,
                     &self.identity_edges,
+                    &self.passages,
                     &self.events,
                     &self.rest,
                 ],
@@ -193,6 +205,24 @@ impl<'a> Heads<'a> {
         }
         split
     }
+}
+
+/// Sessions that are made, and those that are changed, by key. Commits that travel together write different ones.
+fn sessions<'a>(
+    project: &'a str,
+    payloads: &'a [&'a Payload],
+) -> (Vec<SessionRow<'a>>, Vec<SessionChangeRow<'a>>) {
+    let mut writes: Vec<&SessionWrite> =
+        payloads.iter().flat_map(|payload| payload.sessions.iter()).collect();
+    writes.sort_by_key(|write| &write.session.key);
+    let (mut made, mut changed) = (vec![], vec![]);
+    for SessionWrite { was, session } in writes {
+        match was {
+            None => made.push(SessionRow { project, session }),
+            Some(was) => changed.push(SessionChangeRow { project, was: *was, session }),
+        }
+    }
+    (made, changed)
 }
 
 /// The entries of new boxes, numbered in their order.

@@ -3,14 +3,16 @@
 //! Invariant: rows of a kind stay in the order of their writes; see [`Stages`] for the order between kinds.
 
 use super::{
+    passages::PassageWrite,
     pmo::PmoWrites,
     rest::{self, Rest},
     row::{Append, HeadWrite, InboxUpdate, Output},
+    sessions::SessionWrites,
     stages::Stages,
 };
 use cardwire_model::{
     Agent, AgentId, BatchId, Card, Commit, Conflict, Edge, Hash256, IdentityEdge, InboxItem, NewBox,
-    NewEvent, Realm, Step,
+    NewEvent, Realm, SessionKey, Step,
 };
 use uuid::Uuid;
 
@@ -23,6 +25,9 @@ pub(super) struct Payload {
     pub(super) appends: Vec<Append>,
     pub(super) turns: TurnWrites,
     pub(super) pmo: PmoWrites,
+    pub(super) sessions: SessionWrites,
+    /// In the order of the commit.
+    pub(super) passages: Vec<PassageWrite>,
     pub(super) events: Vec<NewEvent>,
     pub(super) rest: Rest,
     pub(super) then: Vec<Rest>,
@@ -54,7 +59,7 @@ pub(super) struct TurnWrites {
     pub(super) identity_edges: Vec<IdentityEdge>,
 }
 
-/// A row over which commits meet: a box, the head of an agent, or a batch.
+/// A row over which commits meet: a box, the head of an agent, a batch, or a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Touched {
     pub(super) row: Uuid,
@@ -70,7 +75,16 @@ impl Touched {
 
     /// An agent's head, by a value that no box has.
     pub(super) fn head(agent: &AgentId) -> Self {
-        let hash = Hash256::of(format!("agent/{agent}").as_bytes());
+        Self::named(&format!("agent/{agent}"))
+    }
+
+    /// A session, likewise.
+    pub(super) fn session(key: &SessionKey) -> Self {
+        Self::named(&format!("session/{key}"))
+    }
+
+    fn named(name: &str) -> Self {
+        let hash = Hash256::of(name.as_bytes());
         let mut half = [0; 16];
         half.copy_from_slice(&hash.as_bytes()[..16]);
         Self { row: Uuid::from_bytes(half), shares: false }
@@ -93,6 +107,8 @@ impl Payload {
             new_boxes,
             turns,
             pmo,
+            sessions,
+            passages,
             contradiction,
             mut boxes,
             mut made_boxes,
@@ -116,6 +132,7 @@ impl Payload {
         made_boxes.dedup();
         rows.extend(made_boxes.into_iter().map(|box_id| Touched::card_box(box_id, !beyond_appends)));
         rows.extend(pmo.touched());
+        rows.extend(sessions.touched());
         alone |= !later.is_empty();
         Self {
             realm,
@@ -124,6 +141,8 @@ impl Payload {
             appends: first.appends,
             turns,
             pmo,
+            sessions,
+            passages,
             events,
             rest: first.rest,
             then: later.into_iter().map(super::stages::Stage::into_rest).collect(),
@@ -142,6 +161,8 @@ impl Payload {
             && self.appends.is_empty()
             && self.turns.is_empty()
             && self.pmo.is_empty()
+            && self.sessions.is_empty()
+            && self.passages.is_empty()
             && self.events.is_empty()
             && self.rest.is_empty()
             && self.then.is_empty()
@@ -154,7 +175,9 @@ impl Payload {
         let events: usize = self.events.iter().map(|event| event.data.as_bytes().len()).sum();
         let rest = self.rest.size() + self.then.iter().map(Rest::size).sum::<usize>();
         let boxes: usize = self.new_boxes.iter().map(|new| 100 * (1 + new.entries.len())).sum();
-        cards + appends + boxes + self.turns.size() + self.pmo.size() + events + rest
+        let passages: usize = self.passages.iter().map(PassageWrite::size).sum();
+        let context = self.sessions.size() + passages;
+        cards + appends + boxes + self.turns.size() + self.pmo.size() + context + events + rest
     }
 }
 
@@ -188,7 +211,8 @@ impl TurnWrites {
 mod tests {
     use super::*;
     use cardwire_model::{
-        BoxHead, BoxId, CardId, Expect, Generation, Head, NewBox, Nudge, StepId, Timestamp, TurnEpoch, Write,
+        BoxHead, BoxId, CardId, Expect, Generation, Head, NewBox, Nudge, Revision, Session, StepId,
+        Timestamp, TurnEpoch, Write,
     };
 
     const BOX: BoxId = BoxId::from_uuid(Uuid::from_u128(7));
@@ -297,6 +321,29 @@ mod tests {
         commit.expect.push(Expect::OutputFree { box_id: BOX, agent_id: "a".parse().unwrap() });
         let payload = Payload::new(commit);
         assert!(payload.locks_boxes && !payload.rows[0].shares && !payload.is_empty());
+    }
+
+    #[test]
+    fn a_session_is_patched_by_one_commit_at_a_time() {
+        let key = |name: &str| SessionKey { namespace: "n".parse().unwrap(), session: name.parse().unwrap() };
+        let patch = |name| {
+            let at = Timestamp::from_micros(0);
+            let session = Session {
+                key: key(name),
+                version: Revision::new(2),
+                checkpoint: CardId::from_uuid(Uuid::nil()),
+                created_at: at,
+                updated_at: at,
+                deleted_at: None,
+            };
+            Write::PutSession { was: Some(Revision::FIRST), session: Box::new(session) }
+        };
+        let mut commit = Commit::new(Realm::System);
+        commit.writes = vec![patch("a"), append(1), patch("b")];
+        let payload = Payload::new(commit);
+        assert!(!payload.is_empty() && payload.then.is_empty() && !payload.alone);
+        let exclusive: Vec<_> = payload.rows.iter().filter(|touched| !touched.shares).collect();
+        assert_eq!(exclusive, [&Touched::session(&key("a")), &Touched::session(&key("b"))]);
     }
 
     #[test]

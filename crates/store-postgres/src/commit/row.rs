@@ -6,6 +6,7 @@
 mod graph;
 mod pmo;
 mod roster;
+mod session;
 mod turn;
 
 pub(super) use graph::{EdgeRow, StepRow};
@@ -13,6 +14,7 @@ pub(super) use pmo::{
     BatchChange, BatchChangeRow, BatchLock, BatchRow, BranchRow, BranchWrite, GrantRow, Spending, SweepRow,
 };
 pub(super) use roster::{AgentRow, IdentityEdgeRow};
+pub(super) use session::{PassageRow, SessionChangeRow, SessionRow, SourceRow};
 pub(super) use turn::{HeadRow, HeadWrite, InboxRow, InboxUpdate, InboxUpdateRow, Output};
 
 use bytes::{BufMut, BytesMut};
@@ -228,6 +230,25 @@ impl ToSql for JsonText {
     }
 
     to_sql_checked!();
+}
+
+/// Writes a composite value whose fields are lists, with their types as the server names them.
+pub(super) fn put_lists(ty: &Type, lists: &[&dyn ToSql], out: &mut BytesMut) -> Encoded<IsNull> {
+    let fields = if let Kind::Composite(fields) = ty.kind() { fields.as_slice() } else { &[] };
+    if fields.len() != lists.len() {
+        return Err(format!("{} has other fields", ty.name()).into());
+    }
+    out.put_i32(i32::try_from(lists.len())?);
+    for (field, list) in fields.iter().zip(lists) {
+        out.put_u32(field.type_().oid());
+        let at = out.len();
+        out.put_i32(-1);
+        if let IsNull::No = list.to_sql_checked(field.type_(), out)? {
+            let length = i32::try_from(out.len() - at - 4)?;
+            out[at..at + 4].copy_from_slice(&length.to_be_bytes());
+        }
+    }
+    Ok(IsNull::No)
 }
 
 fn is_composite(ty: &Type, name: &str) -> bool {

@@ -4,14 +4,17 @@
 //! differ only when one row is written by several kinds; then what comes later becomes a *stage* of its own, applied
 //! after the one before. Most rows need no stages: a card, an inbox row, a step, a tool call or an agent is made first
 //! and changed afterwards, in that order on the server too, and the other way round cannot be; writes to one head, and
-//! changes of one such row, are applied one by one in their order. For batches and branches see [`PmoWrites`].
+//! changes of one such row, are applied one by one in their order. For batches and branches see [`PmoWrites`], for
+//! sessions [`SessionWrites`], for passages [`PassageRows`](super::passages::PassageRows).
 //! Invariant: applying the stages in turn is the same as applying the writes in turn.
 
 use super::{
+    passages::PassageWrite,
     payload::TurnWrites,
     pmo::PmoWrites,
     rest::{self, Rest},
     row::{Append, HeadWrite, InboxUpdate, Output},
+    sessions::SessionWrites,
 };
 use cardwire_model::{AgentId, Card, CardId, Conflict, Expect, InboxId, NewBox, StepId, TurnId, Write};
 use serde_json::json;
@@ -106,6 +109,8 @@ pub(super) struct Stages {
     pub(super) new_boxes: Vec<NewBox>,
     pub(super) turns: TurnWrites,
     pub(super) pmo: PmoWrites,
+    pub(super) sessions: SessionWrites,
+    pub(super) passages: Vec<PassageWrite>,
     changed: HashSet<Changed>,
     pub(super) contradiction: Option<Conflict>,
     /// Boxes that must be there, and those that must not.
@@ -261,6 +266,14 @@ impl Stages {
             Write::EndSweep(sweep) => self.pmo.sweep(sweep, false),
             Write::AddGrant(grant) => self.pmo.grant(*grant),
             Write::Spend { root, turns, limit } => self.pmo.spend(root, turns, limit),
+            Write::PutSession { was, session } => {
+                let put = self.sessions.put(was, *session);
+                self.note(put);
+            }
+            Write::PutPassage(passage) => self.passages.push(PassageWrite::Put(passage)),
+            Write::DropPassages { shelf, source } => {
+                self.passages.push(PassageWrite::Drop { shelf, source });
+            }
         }
     }
 

@@ -39,6 +39,7 @@ pub(super) enum Part {
     Writers,
     Profile,
     Resource,
+    Session,
 }
 
 /// What rows are looked up by.
@@ -113,6 +114,11 @@ impl Query {
         if let Some((kind, name)) = &keys.resource {
             let (kind, name) = (query.name(kind.as_str()), query.name(name.as_str()));
             query.row(Part::Resource, part::RESOURCE, &[("kind", &kind), ("name", &name)]);
+        }
+        if let Some(key) = &keys.session {
+            let (namespace, session) = (query.name(key.namespace.as_str()), query.name(key.session.as_str()));
+            let names = [("namespace", &*namespace), ("session", &*session)];
+            query.row(Part::Session, part::SESSION, &names);
         }
         query
     }

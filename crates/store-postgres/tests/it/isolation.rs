@@ -1,17 +1,17 @@
 //! SEC-04 at the server: what the app's role can and cannot do, whatever this program would ask of it.
 
 use crate::scratch::{Connection, Scratch, create_project};
-use cardwire_model::{Commit, EdgePhase, Grant, Primitive, ResourceKind, Sweep, Write};
+use cardwire_model::{Commit, EdgePhase, Embedding, Grant, Passage, Primitive, ResourceKind, Sweep, Write};
 use cardwire_store::{Catalog, Store};
 use cardwire_testkit::{
     BoxBuilder, SeededIds, TokenBuilder,
     fixtures::{
         agent_id, agent_row, answer, at, audit, batch, branch, edge, event, identity_edge, idle_head,
-        profile, resource, step, text_card, tool_call, turn_item,
+        passage, profile, resource, session, step, text_card, tool_call, turn_item,
     },
 };
 
-const TABLES: [&str; 24] = [
+const TABLES: [&str; 26] = [
     "resource_projects",
     "cards",
     "card_boxes",
@@ -36,6 +36,8 @@ const TABLES: [&str; 24] = [
     "state_pmo_sweeps",
     "state_box_grants",
     "state_pmo_trees",
+    "state_sessions",
+    "resource_passages",
 ];
 
 /// A database in which project `p1` has a row in every table.
@@ -72,6 +74,12 @@ async fn filled() -> Scratch {
         Write::CreateBatch(Box::new(fork)),
         Write::AddGrant(Box::new(grant)),
         Write::Spend { root: item.turn_id, turns: 1, limit: 9 },
+    ]);
+    let embedding = Some(Embedding::from_floats(&[0.5]));
+    let passage = Passage { embedding, ..passage(&mut ids, "document", 0, "secret words") };
+    commit.writes.extend([
+        Write::PutSession { was: None, session: Box::new(session(&mut ids, "default", "s")) },
+        Write::PutPassage(Box::new(passage)),
     ]);
     commit.events.push(event(ids.event(), "p1", None));
     commit.audit.push(audit("p1"));
@@ -148,6 +156,9 @@ async fn the_app_can_change_only_what_may_move() {
         "UPDATE state_pmo_sweeps SET scope = 'turn'",
         "UPDATE state_box_grants SET agent_id = 'b'",
         "UPDATE state_pmo_trees SET root_agent_turn_id = gen_random_uuid()",
+        "UPDATE state_sessions SET session_id = 'other'",
+        "UPDATE resource_passages SET source = 'other'",
+        "UPDATE resource_passages SET project_id = 'p2'",
         "INSERT INTO event_heads VALUES ('p1', 9)",
         "SELECT * FROM schema_migrations",
         "ALTER TABLE cards DISABLE ROW LEVEL SECURITY",
@@ -157,8 +168,8 @@ async fn the_app_can_change_only_what_may_move() {
         assert_eq!(refused(&app, statement).await, "42501", "{statement}");
     }
     for table in TABLES {
-        // A sweep goes when it is done.
-        if table != "state_pmo_sweeps" {
+        // A sweep goes when it is done, a passage when it is made anew.
+        if !["state_pmo_sweeps", "resource_passages"].contains(&table) {
             assert_eq!(refused(&app, &format!("DELETE FROM {table}")).await, "42501", "{table}");
         }
         assert_eq!(refused(&app, &format!("TRUNCATE {table}")).await, "42501", "{table}");
@@ -188,6 +199,8 @@ async fn the_system_reads_no_facts_and_writes_only_places_and_forgetting() {
         "state_pmo_batch_tasks",
         "state_box_grants",
         "state_pmo_trees",
+        "state_sessions",
+        "resource_passages",
     ] {
         assert_eq!(refused(&system, &format!("SELECT * FROM {table}")).await, "42501", "{table}");
     }
@@ -202,6 +215,10 @@ async fn the_system_reads_no_facts_and_writes_only_places_and_forgetting() {
         "SELECT 1 FROM state_agent_state_head FOR UPDATE",
         "UPDATE state_pmo_batches SET status = 'running'",
         "DELETE FROM state_pmo_sweeps",
+        "SELECT terms FROM resource_passages",
+        "SELECT embedding FROM resource_passages",
+        "SELECT card_id FROM resource_passages",
+        "DELETE FROM resource_passages",
     ] {
         assert_eq!(refused(&system, statement).await, "42501", "{statement}");
     }
@@ -215,10 +232,16 @@ async fn the_system_reads_no_facts_and_writes_only_places_and_forgetting() {
         "state_agent_inbox",
         "state_pmo_batches",
         "state_pmo_sweeps",
+        "resource_passages",
     ];
     for table in read {
         assert_eq!(count(&system, table).await, 1, "{table}");
     }
+    // What the index of passages shows across tenants are places and digests.
+    let lexemes = system.client.query_one("SELECT lexemes::text FROM resource_passages", &[]).await.unwrap();
+    let lexemes: String = lexemes.get(0);
+    assert_eq!(lexemes.matches(':').count(), 2, "{lexemes}");
+    assert!(!lexemes.contains("secret") && !lexemes.contains("words"), "{lexemes}");
 }
 
 /// Whoever logs in need not be a superuser: owning the database and being able to make roles is enough.

@@ -8,6 +8,7 @@ mod claims;
 mod conformance;
 mod damage;
 mod differential;
+mod passages;
 mod plans;
 mod restart;
 

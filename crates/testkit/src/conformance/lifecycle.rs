@@ -1,10 +1,10 @@
 //! What a store says of itself, and its end.
 
 use super::case::Case;
-use crate::fixtures::{agent_id, at, audit, event, step_id, worker_target};
-use cardwire_model::{Commit, Generation, Hash256, Keys, Realm, ResourceKind};
+use crate::fixtures::{agent_id, at, audit, event, session_key, shelf, step_id, worker_target};
+use cardwire_model::{Commit, Generation, Hash256, Keys, PassageKind, Realm, ResourceKind};
 use cardwire_store::{
-    BatchFilter, ClaimQuery, CommitError, EventFilter, Horizon, RowFilter, Store, StoreError,
+    BatchFilter, ClaimQuery, CommitError, EventFilter, Horizon, RowFilter, SearchQuery, Store, StoreError,
 };
 use std::{fmt::Debug, sync::Arc};
 
@@ -100,5 +100,11 @@ pub async fn after_close_every_call_answers_unavailable(store: Arc<dyn Store>) {
     unavailable("granted", store.granted(project, &agent, &[box_id]).await);
     unavailable("spent", store.spent(project, turn).await);
     unavailable("open_turns", store.open_turns(project, 9).await);
+    let (key, shelf) = (session_key("default", "s"), shelf(PassageKind::Knowledge, "default"));
+    unavailable("session", store.session(project, &key).await);
+    unavailable("sessions", store.sessions(project, &key.namespace, None, 9).await);
+    unavailable("passages", store.passages(project, &shelf, None, 9).await);
+    let query = SearchQuery { shelf, terms: vec!["x".to_owned()], limit: 9 };
+    unavailable("search", store.search(project, &query).await);
     store.close().await;
 }

@@ -43,10 +43,14 @@ const WRITES: &[&str] = &[
     "EndSweep",
     "AddGrant",
     "Spend",
+    "PutSession",
+    "PutPassage",
+    "DropPassages",
 ];
 
 /// Writes for which whatever they find is fine.
-const NEVER_REFUSED: &[&str] = &["EndBranch", "AddSweep", "EndSweep", "AddGrant"];
+const NEVER_REFUSED: &[&str] =
+    &["EndBranch", "AddSweep", "EndSweep", "AddGrant", "PutPassage", "DropPassages"];
 
 /// The kinds of expectations.
 const EXPECTS: &[&str] = &["OpenBox", "ProjectAt", "ChainAt", "OutputFree"];
@@ -66,6 +70,8 @@ pub struct Coverage {
     pub claimed: usize,
     /// Projects whose rows were given to a claim that left them as they were.
     pub unclaimed: usize,
+    /// Searches that found something.
+    pub found: usize,
     /// Per kind of write or expectation: how many held in applied commits, how many caused a refusal.
     pub parts: BTreeMap<&'static str, (usize, usize)>,
     /// Per spoiler: how many refused commits it spoiled alone.
@@ -122,6 +128,7 @@ impl Coverage {
         }
         let least = commits / 400;
         assert!(self.claimed >= least && self.unclaimed >= least / 4, "few rows were claimed: {self:#?}");
+        assert!(self.found >= commits / 200, "{} searches found something", self.found);
         assert!(self.late >= commits / 50, "{} conflicts came late", self.late);
         assert!(self.ambiguous >= commits / 500, "{} refusals had several reasons", self.ambiguous);
     }
@@ -165,6 +172,9 @@ const fn write_kind(write: &Write) -> &'static str {
         Write::EndSweep(_) => "EndSweep",
         Write::AddGrant(_) => "AddGrant",
         Write::Spend { .. } => "Spend",
+        Write::PutSession { .. } => "PutSession",
+        Write::PutPassage(_) => "PutPassage",
+        Write::DropPassages { .. } => "DropPassages",
     }
 }
 

@@ -44,6 +44,9 @@ impl Generator {
             keys.resource = self.some(&source, |known| &known.resources);
         }
         if self.rng.chance(50) {
+            keys.session = self.some(&source, |known| &known.sessions);
+        }
+        if self.rng.chance(50) {
             let edge = self.some(&source, |known| &known.edges).and_then(|id| self.model.edge(&source, id));
             keys.edge = edge.map(|edge| (edge.primitive, edge.phase, edge.correlation_id.clone()));
         }

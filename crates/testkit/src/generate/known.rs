@@ -3,7 +3,7 @@
 use super::Generator;
 use cardwire_model::{
     AgentId, AnswerKey, BatchId, BoxId, BranchKey, CardId, Commit, EdgeId, InboxId, ProfileName, Realm,
-    ResourceKind, ResourceName, StepId, Sweep, TokenId, TurnId, Write,
+    ResourceKind, ResourceName, SessionKey, Shelf, StepId, Sweep, TokenId, TurnId, Write,
 };
 
 /// What was ever written in a realm, oldest first.
@@ -28,6 +28,8 @@ pub(super) struct Known {
     pub(super) sweeps: Vec<Sweep>,
     pub(super) grants: Vec<(AgentId, BoxId)>,
     pub(super) roots: Vec<TurnId>,
+    pub(super) sessions: Vec<SessionKey>,
+    pub(super) passages: Vec<(Shelf, String, u32)>,
 }
 
 impl Generator {
@@ -60,6 +62,10 @@ impl Generator {
                 Write::AddSweep(sweep) => known.sweeps.push(*sweep),
                 Write::AddGrant(grant) => known.grants.push((grant.agent_id.clone(), grant.box_id)),
                 Write::Spend { root, .. } => known.roots.push(*root),
+                Write::PutSession { was: None, session } => known.sessions.push(session.key.clone()),
+                Write::PutPassage(passage) => {
+                    known.passages.push((passage.shelf.clone(), passage.source.clone(), passage.part));
+                }
                 Write::DeleteCard { .. }
                 | Write::AppendCards { .. }
                 | Write::RewriteBox(_)
@@ -79,7 +85,9 @@ impl Generator {
                 | Write::CloseBatch(_)
                 | Write::MoveBranch { .. }
                 | Write::EndBranch(_)
-                | Write::EndSweep(_) => {}
+                | Write::EndSweep(_)
+                | Write::PutSession { was: Some(_), .. }
+                | Write::DropPassages { .. } => {}
             }
         }
     }

@@ -53,6 +53,9 @@ const OF_PROJECTS: &[(usize, Recipe)] = &[
     (4, Generator::end_sweep),
     (4, Generator::add_grant),
     (5, Generator::spend),
+    (9, Generator::put_session),
+    (9, Generator::put_passages),
+    (4, Generator::drop_passages),
 ];
 
 const OF_ALL: &[(usize, Recipe)] = &[

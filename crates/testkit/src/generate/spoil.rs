@@ -6,6 +6,7 @@ mod batches;
 mod boxes;
 mod graph;
 mod records;
+mod sessions;
 mod turns;
 
 use super::{Generator, SPOILED, SPOILED_TWICE};
@@ -201,6 +202,14 @@ spoilers! {
     MoveBranchFromOtherStatus = move_branch_from_other_status,
     /// The tree has grown past the limit.
     SpendTooMuch = spend_too_much,
+    /// The name has a session, deleted or not.
+    PutTakenSession = put_taken_session,
+    /// The session was changed.
+    PutSessionAtOtherVersion = put_session_at_other_version,
+    /// There is no such session.
+    PutAbsentSession = put_absent_session,
+    /// Another project or namespace has the session.
+    PutForeignSession = put_foreign_session,
 }
 
 impl Generator {

@@ -8,6 +8,7 @@ mod batches;
 mod graph;
 mod inbox;
 mod roster;
+mod sessions;
 mod turns;
 
 use super::state::{State, last, sweep_key};
@@ -88,6 +89,7 @@ impl State {
         each!(heads, copies, inbox, queue, turns, edges, correlations, steps, calls);
         each!(profiles, resources, agents, identity_edges);
         each!(batches, branches, sweeps, grants, trees);
+        each!(sessions, passages);
     }
 
     fn holds(&self, realm: &Realm, expect: &Expect) -> Applied {
@@ -186,6 +188,15 @@ impl State {
                 Ok(())
             }
             Write::Spend { root, turns, limit } => self.spend(realm, *root, *turns, *limit),
+            Write::PutSession { was, session } => self.put_session(realm, *was, session),
+            Write::PutPassage(passage) => {
+                self.put_passage(realm, passage);
+                Ok(())
+            }
+            Write::DropPassages { shelf, source } => {
+                self.drop_passages(realm, shelf, source);
+                Ok(())
+            }
         }
     }
 

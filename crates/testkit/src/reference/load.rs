@@ -65,6 +65,7 @@ impl State {
         snapshot.profile = keys.profile.as_ref().and_then(|name| self.profile(realm, name)).cloned();
         let resource = keys.resource.as_ref().and_then(|(kind, name)| self.resource(realm, *kind, name));
         snapshot.resource = resource.cloned();
+        snapshot.session = keys.session.as_ref().and_then(|key| self.session(realm, key)).cloned();
     }
 
     fn turn_rows(&self, realm: &Realm, id: TurnId) -> Option<TurnRows> {

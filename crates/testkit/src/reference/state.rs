@@ -4,8 +4,9 @@ use super::table::Table;
 use cardwire_model::{
     Agent, AgentId, Answer, AnswerKey, AuditRow, Batch, BatchId, BoxHead, BoxId, Branch, BranchKey, Card,
     CardId, ChainHead, Edge, EdgeId, EdgePhase, Entry, Event, Generation, Grant, Head, IdentityEdge, InboxId,
-    InboxItem, NewEvent, Primitive, Profile, ProfileName, Project, ProjectId, Realm, Resource, ResourceKind,
-    ResourceName, Step, StepId, Sweep, Timestamp, Token, TokenId, ToolCall, TurnId,
+    InboxItem, NewEvent, Passage, Primitive, Profile, ProfileName, Project, ProjectId, Realm, Resource,
+    ResourceKind, ResourceName, Session, SessionKey, Shelf, Step, StepId, Sweep, Timestamp, Token, TokenId,
+    ToolCall, TurnId,
 };
 use cardwire_store::Unsealed;
 use uuid::Uuid;
@@ -23,6 +24,7 @@ pub(super) type CallKey = (Realm, TurnId, String);
 /// Sweeps are ordered by the name of their scope.
 pub(super) type SweepKey = (Realm, (&'static str, Uuid));
 pub(super) type GrantKey = (Realm, AgentId, BoxId);
+pub(super) type PassageKey = (Realm, (Shelf, String, u32));
 
 /// Everything a store holds. Pure: no lock, no async; the generator of random commits uses it as its oracle.
 #[derive(Debug, Default)]
@@ -62,6 +64,9 @@ pub struct State {
     pub(super) grants: Table<GrantKey, Grant>,
     /// How many turns were started below each root.
     pub(super) trees: Table<(Realm, TurnId), u32>,
+    pub(super) sessions: Table<(Realm, SessionKey), Session>,
+    /// By shelf, source and part.
+    pub(super) passages: Table<PassageKey, Passage>,
 }
 
 impl State {

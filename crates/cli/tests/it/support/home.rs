@@ -75,6 +75,18 @@ impl Home {
         Server::start_in(self, args)
     }
 
+    /// The same, with variables of the environment, as a secret should go.
+    pub(crate) fn up_with(self: &Arc<Self>, args: &[&str], variables: &[(&str, &str)]) -> Server {
+        Server::start_with(self, args, variables)
+    }
+
+    /// Writes a file beside the data, where commands run.
+    pub(crate) fn file(&self, name: &str, text: impl AsRef<[u8]>) {
+        let path = self.root().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
     /// The binary with nothing of the caller's surroundings, on this data. The store's address goes by the
     /// environment, as a password should.
     pub(crate) fn command(&self, args: &[&str]) -> Command {

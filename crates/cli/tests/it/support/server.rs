@@ -41,9 +41,14 @@ impl Server {
     }
 
     pub(crate) fn start_in(home: &Arc<Home>, args: &[&str]) -> Self {
+        Self::start_with(home, args, &[])
+    }
+
+    pub(crate) fn start_with(home: &Arc<Home>, args: &[&str], variables: &[(&str, &str)]) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let log = home.root().join(format!("server-{}.log", COUNT.fetch_add(1, Ordering::Relaxed)));
         let mut command = home.command(&["up"]);
+        command.envs(variables.iter().copied());
         if !args.contains(&"--listen") {
             command.args(["--listen", "127.0.0.1:0"]);
         }

@@ -280,7 +280,7 @@ fn make(world: &World, held: &Held, fence: Fence, choice: usize) -> Verb {
                 request_box: None,
                 metadata: json("{}"),
             };
-            plain("step", Command::Step(TakeStep { fence, step }))
+            plain("step", Command::Step(TakeStep { fence, step, records: vec![] }))
         }
         4 => {
             let call = format!("call_{}", world.kernel().ids().uuid().simple());

@@ -1,6 +1,7 @@
 //! The end of a run: faults stop, everything is drained, and the store as a whole is looked at.
 
 mod batches;
+mod context;
 
 use super::world::{World, caller, target};
 use cardwire_kernel::{
@@ -124,6 +125,7 @@ pub(super) async fn check(world: Rc<World>) -> Result<(), String> {
         invariant_4_one_task_event_per_turn(&world, &place.project, &mut tasks).await?;
         invariant_11_nothing_is_left(&world, &place.project).await?;
         invariant_5_calls_and_results_pair_up(&world, &place.project).await?;
+        context::invariant_19_every_history_makes_a_valid_request(&world, &place.project).await?;
         batches::check(&world, &place.project).await?;
         batches::invariant_18_trees_are_counted(&world, &place.project).await?;
     }

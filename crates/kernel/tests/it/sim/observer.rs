@@ -161,6 +161,9 @@ impl Observer {
             | Write::UpdateStep(_)
             | Write::PutProfile { .. }
             | Write::PutResource { .. }
+            | Write::PutSession { .. }
+            | Write::PutPassage(_)
+            | Write::DropPassages { .. }
             | Write::PutAgent { .. }
             | Write::AddIdentityEdge(_)
             | Write::CreateBatch(_)

@@ -370,6 +370,44 @@ impl Batches for SimStore {
 }
 
 #[async_trait]
+impl Sessions for SimStore {
+    async fn session(&self, project: &ProjectId, key: &SessionKey) -> Res<Option<Session>> {
+        self.read().await?;
+        self.inner.session(project, key).await
+    }
+
+    async fn sessions(
+        &self,
+        project: &ProjectId,
+        namespace: &Namespace,
+        after: Option<&SessionId>,
+        limit: usize,
+    ) -> Res<Vec<Session>> {
+        self.read().await?;
+        self.inner.sessions(project, namespace, after, limit).await
+    }
+}
+
+#[async_trait]
+impl Search for SimStore {
+    async fn search(&self, project: &ProjectId, query: &SearchQuery) -> Res<Vec<Hit>> {
+        self.read().await?;
+        self.inner.search(project, query).await
+    }
+
+    async fn passages(
+        &self,
+        project: &ProjectId,
+        shelf: &Shelf,
+        after: Option<&(String, u32)>,
+        limit: usize,
+    ) -> Res<Vec<Passage>> {
+        self.read().await?;
+        self.inner.passages(project, shelf, after, limit).await
+    }
+}
+
+#[async_trait]
 impl Catalog for SimStore {
     async fn box_head(&self, project: &ProjectId, box_id: BoxId) -> Res<Option<BoxAt>> {
         self.inner.box_head(project, box_id).await

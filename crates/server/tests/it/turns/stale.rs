@@ -18,6 +18,7 @@ fn verbs() -> Vec<(&'static str, Value)> {
         ("/cards", json!({ "content": "zombie", "metadata": { "type": "agent.thought" } })),
         ("/cards", json!({ "cards": [{ "content": "zombie", "metadata": { "type": "task.deliverable" } }] })),
         ("/steps", json!({ "phase": "zombie" })),
+        ("/calls", json!({ "model": "zombie" })),
         (":suspend", json!({ "waiting_tool_call_ids": ["c1"] })),
         (":finish", json!({ "status": "success", "deliverable": "zombie" })),
         (":release", json!({})),

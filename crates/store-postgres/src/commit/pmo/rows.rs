@@ -4,9 +4,9 @@
 
 use super::{PmoWrites, Spend};
 use crate::commit::row::{
-    BatchChangeRow, BatchLock, BatchRow, BranchRow, BranchWrite, GrantRow, Spending, SweepRow,
+    BatchChangeRow, BatchLock, BatchRow, BranchRow, BranchWrite, GrantRow, Spending, SweepRow, put_lists,
 };
-use bytes::{BufMut, BytesMut};
+use bytes::BytesMut;
 use cardwire_model::{BranchKey, Sweep, TurnId};
 use std::{
     collections::{BTreeMap, HashMap},
@@ -155,9 +155,8 @@ fn spendings<'a>(spends: impl Iterator<Item = &'a Spend>) -> Vec<Spending> {
 }
 
 impl ToSql for PmoRows<'_> {
-    /// As other composite values, with the types of the fields as the server names them.
     fn to_sql(&self, ty: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
-        let values: [&dyn ToSql; 11] = [
+        let lists: [&dyn ToSql; 11] = [
             &self.locks,
             &self.batches,
             &self.added,
@@ -170,21 +169,7 @@ impl ToSql for PmoRows<'_> {
             &self.grants,
             &self.spends,
         ];
-        let fields = if let Kind::Composite(fields) = ty.kind() { fields.as_slice() } else { &[] };
-        if fields.len() != values.len() {
-            return Err("cw_pmo_writes has other fields".into());
-        }
-        out.put_i32(i32::try_from(values.len())?);
-        for (field, value) in fields.iter().zip(values) {
-            out.put_u32(field.type_().oid());
-            let at = out.len();
-            out.put_i32(-1);
-            if let IsNull::No = value.to_sql_checked(field.type_(), out)? {
-                let length = i32::try_from(out.len() - at - 4)?;
-                out[at..at + 4].copy_from_slice(&length.to_be_bytes());
-            }
-        }
-        Ok(IsNull::No)
+        put_lists(ty, &lists, out)
     }
 
     fn accepts(ty: &Type) -> bool {

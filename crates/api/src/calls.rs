@@ -1,0 +1,219 @@
+//! Model calls on the wire: composing the next one of a turn, and looking at one that was made (RP-01, RP-02, OB-01,
+//! OB-02).
+
+use crate::{collect, parse};
+use cardwire_kernel::{
+    CallEntry, CallRequest, ComposedCall, ExpandedCall, RenderedCall,
+    composer::manifest,
+    protocol::turn::{Fence, append::check_call_id},
+};
+use cardwire_model::{CanonicalJson, Invalid, Provider};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, value::RawValue};
+use utoipa::ToSchema;
+
+/// A call to compose. What is absent is taken from the profile's `llm_config`.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ModelCallIn {
+    /// The epoch of the lease.
+    #[schema(minimum = 0)]
+    pub turn_epoch: u64,
+    /// In whose format: `openai-chat` or `anthropic-messages`.
+    #[serde(default)]
+    #[schema(pattern = "^(openai-chat|anthropic-messages)$")]
+    pub provider: Option<String>,
+    /// Which model.
+    #[serde(default)]
+    #[schema(min_length = 1, max_length = 128)]
+    pub model: Option<String>,
+    /// Its parameters: an object.
+    #[serde(default)]
+    #[schema(value_type = Option<Object>)]
+    pub params: Option<Box<RawValue>>,
+    /// The provider's list of tools.
+    #[serde(default)]
+    #[schema(value_type = Option<Vec<Object>>)]
+    pub tools: Option<Box<RawValue>>,
+    /// In which role of which process; see the collector.
+    #[serde(default)]
+    pub process: Option<String>,
+    /// The one switch of a team; true when absent.
+    #[serde(default)]
+    pub enable_share_context: Option<bool>,
+    /// Blocks that stand in the place of collected ones.
+    #[serde(default)]
+    #[schema(value_type = Option<std::collections::BTreeMap<String, String>>)]
+    pub contexts: Option<Box<RawValue>>,
+    /// How many tokens the model takes.
+    #[serde(default)]
+    pub window: Option<u32>,
+    /// How many of them are kept free for the answer.
+    #[serde(default)]
+    pub reserve: Option<u32>,
+    /// The step that makes the call; a new one when absent.
+    #[serde(default)]
+    #[schema(pattern = "^step_[A-Za-z0-9_-]{1,123}$")]
+    pub step_id: Option<String>,
+}
+
+impl ModelCallIn {
+    /// What to compose.
+    pub fn into_request(self, fence: Fence) -> Result<CallRequest, Invalid> {
+        let names = Provider::ALL.iter().map(|provider| provider.as_str());
+        let provider = self.provider.map(|name| parse::word("provider", &name, Provider::from_name, names));
+        self.model.as_deref().map(|model| check_call_id("model", model)).transpose()?;
+        let params = self.params.map(|params| parse::object("params", &params)).transpose()?;
+        Ok(CallRequest {
+            fence,
+            provider: provider.transpose()?,
+            model: self.model,
+            params: params.unwrap_or_else(Map::new),
+            tools: self.tools.map(|tools| read_tools(&tools)).transpose()?,
+            process: collect::process(self.process.as_deref())?,
+            share: self.enable_share_context.unwrap_or(true),
+            contexts: parse::contexts(self.contexts.as_deref())?,
+            window: self.window,
+            reserve: self.reserve,
+            step_id: parse::given("step_id", self.step_id.as_deref())?,
+        })
+    }
+}
+
+fn read_tools(raw: &RawValue) -> Result<CanonicalJson, Invalid> {
+    if let Some(index) = parse::values("tools", raw)?.iter().position(|tool| !tool.is_object()) {
+        return Err(Invalid::field(format!("tools/{index}"), "must be an object"));
+    }
+    parse::canonical("tools", raw)
+}
+
+/// A request, ready to be sent.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ModelCallOut {
+    /// The call: the card that keeps its manifest.
+    pub call_id: String,
+    /// The step that makes it.
+    pub step_id: String,
+    /// The exact body to send.
+    pub request: String,
+    /// SHA-256 of that body.
+    pub request_sha256: String,
+    /// In whose format it is.
+    pub provider: &'static str,
+    /// Which model it is for.
+    pub model: String,
+    /// All tokens of it.
+    pub total_tokens: u32,
+    /// Tokens at the start that it shares with the agent's previous call.
+    pub shared_prefix_tokens: u32,
+    /// What was left out: `{layer, context_key?, block_card_id? | card_id? | box?, cards, tokens, reason}`.
+    pub omissions: Value,
+    /// What was added so that the request is valid: `{rule, card_id, added_card_id}`.
+    pub repairs: Value,
+    /// The cards of the sections that the knowledge block shows.
+    pub knowledge_refs: Vec<String>,
+    /// Blocks that could not be made, and why.
+    pub warnings: Vec<String>,
+}
+
+impl ModelCallOut {
+    /// The call that was composed.
+    pub fn new(call: ComposedCall) -> Result<Self, Invalid> {
+        let ComposedCall { call_id, manifest, body, knowledge_refs, warnings } = call;
+        let mut recorded = manifest::to_json(&manifest)?.to_value();
+        Ok(Self {
+            call_id: call_id.to_string(),
+            step_id: manifest.step_id.to_string(),
+            request: body,
+            request_sha256: manifest.request_sha256,
+            provider: manifest.provider.as_str(),
+            model: manifest.model,
+            total_tokens: manifest.total_tokens,
+            shared_prefix_tokens: manifest.shared_prefix_tokens,
+            omissions: recorded["omissions"].take(),
+            repairs: recorded["repairs"].take(),
+            knowledge_refs,
+            warnings,
+        })
+    }
+}
+
+/// A call as it was.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct CallContextOut {
+    /// Which call.
+    pub call_id: String,
+    /// Its record, as it is kept.
+    #[schema(value_type = Object)]
+    pub manifest: CanonicalJson,
+    /// Every card and block that was sent, in order.
+    pub entries: Vec<CallEntryOut>,
+    /// The messages of the request, rendered again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Vec<serde_json::Value>>)]
+    pub messages: Option<Box<RawValue>>,
+    /// The whole request, rendered again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request: Option<String>,
+    /// It is the one that was sent, byte for byte.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hash_ok: Option<bool>,
+    /// What is missing, so that it cannot be rendered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
+}
+
+/// One card or block of a call.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct CallEntryOut {
+    /// Of which layer.
+    pub layer: &'static str,
+    /// Which block.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context_key: Option<String>,
+    /// The card, or the card that keeps the block's text.
+    pub card_id: String,
+    /// It is a block.
+    pub block: bool,
+    /// What it cost; 0 when the card is gone.
+    pub tokens: u32,
+    /// Why it is there.
+    pub reason: &'static str,
+}
+
+impl CallContextOut {
+    /// The call, and what it renders to if that was wanted.
+    pub fn new(call: &ExpandedCall, rendered: Option<RenderedCall>) -> Result<Self, Invalid> {
+        let entry = |entry: &CallEntry| CallEntryOut {
+            layer: entry.layer.as_str(),
+            context_key: entry.context_key.clone(),
+            card_id: entry.card_id.to_string(),
+            block: entry.is_block,
+            tokens: entry.tokens,
+            reason: entry.cause.as_str(),
+        };
+        let mut out = Self {
+            call_id: call.call_id.to_string(),
+            manifest: manifest::to_json(&call.manifest)?,
+            entries: call.entries.iter().map(entry).collect(),
+            messages: None,
+            request: None,
+            hash_ok: None,
+            missing: None,
+        };
+        if let Some(RenderedCall { body, hash_ok, missing }) = rendered {
+            out.messages = body.as_deref().and_then(messages_of);
+            (out.request, out.hash_ok, out.missing) = (body, Some(hash_ok), missing);
+        }
+        Ok(out)
+    }
+}
+
+/// The messages of a request, in whosever format it is.
+fn messages_of(request: &str) -> Option<Box<RawValue>> {
+    #[derive(Deserialize)]
+    struct Request {
+        messages: Box<RawValue>,
+    }
+    serde_json::from_str(request).ok().map(|Request { messages }| messages)
+}

@@ -1,0 +1,63 @@
+//! What models are sent, and why (API-11, RP-01..RP-04).
+
+use super::{Endpoint, Op, boolean, get, json, post, text};
+use crate::{
+    Access,
+    calls::{CallContextOut, ModelCallIn, ModelCallOut},
+    compose::{ComposeIn, ComposeOut},
+    explain::{DiffOut, ExpandOut, WhyOut},
+};
+use cardwire_model::Scope::{Operate, Read};
+
+pub(super) const ENDPOINTS: &[Endpoint] = &[
+    post(
+        Op::ComposeContext,
+        "/context/compose",
+        Access::Any(Read),
+        "Compose messages from what is given: a pure function.",
+        json::<ComposeIn>(),
+        (200, json::<ComposeOut>()),
+    ),
+    // Not repeatable: the answer holds the whole request, which is never stored (RP-01). Asked again, the same turn
+    // composes the same bytes under another call id.
+    post(
+        Op::ComposeCall,
+        "/projects/{project_id}/l0/turns/{agent_turn_id}/calls",
+        Access::Turn(Operate),
+        "Compose the next model call of a turn and keep its manifest.",
+        json::<ModelCallIn>(),
+        (201, json::<ModelCallOut>()),
+    ),
+    get(
+        Op::GetCallContext,
+        "/projects/{project_id}/calls/{call_id}/context",
+        Access::Project(Read),
+        "What a model was sent: the manifest of a call, with every card.",
+        json::<CallContextOut>(),
+    )
+    .query(&[boolean("render", "Render the request again and hold it against its hash.")]),
+    get(
+        Op::DiffContext,
+        "/projects/{project_id}/context:diff",
+        Access::Project(Read),
+        "What changed between two calls or turns, by layer and card.",
+        json::<DiffOut>(),
+    )
+    .query(&[text("left", "A call, or a turn. Required."), text("right", "A call, or a turn. Required.")]),
+    get(
+        Op::WhyContext,
+        "/projects/{project_id}/context:why",
+        Access::Project(Read),
+        "Why a card is in a call, or why not.",
+        json::<WhyOut>(),
+    )
+    .query(&[text("call", "Which call. Required."), text("card", "Which card. Required.")]),
+    get(
+        Op::ExpandContext,
+        "/projects/{project_id}/context:expand",
+        Access::Project(Read),
+        "The cards that a summary stands for.",
+        json::<ExpandOut>(),
+    )
+    .query(&[text("card", "The card of the summary. Required.")]),
+];

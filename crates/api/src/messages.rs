@@ -1,0 +1,126 @@
+//! Messages on the wire, the same for composing and for the memory of sessions (API-17).
+
+use crate::{object::Object, parse};
+use cardwire_kernel::protocol::turn::append::check_call_id;
+use cardwire_model::{CanonicalJson, Card, Invalid, Message, Speaker};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, value::RawValue};
+use utoipa::ToSchema;
+
+/// A message.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ChatMessageIn {
+    /// What tells a repeat from another message.
+    #[serde(default)]
+    #[schema(min_length = 1, max_length = 128)]
+    pub id: Option<String>,
+    /// `human`, `ai`, `tool` or `system`; `user` and `assistant` are the same as the first two.
+    #[schema(pattern = "^(human|ai|tool|system|user|assistant)$")]
+    pub role: String,
+    /// What is said: any JSON value, usually a string. May be absent where there are tool calls.
+    #[serde(default)]
+    #[schema(value_type = Option<serde_json::Value>)]
+    pub content: Option<Box<RawValue>>,
+    /// Tool calls of the model: a list.
+    #[serde(default)]
+    #[schema(value_type = Option<Vec<serde_json::Value>>)]
+    pub tool_calls: Option<Box<RawValue>>,
+    /// Which call a tool answers.
+    #[serde(default)]
+    #[schema(min_length = 1, max_length = 128)]
+    pub tool_call_id: Option<String>,
+    /// Who, by name.
+    #[serde(default)]
+    #[schema(min_length = 1, max_length = 128)]
+    pub name: Option<String>,
+    /// Not for memory.
+    #[serde(default)]
+    pub internal: bool,
+    /// Whatever traces keep with it: an object. It is not sent and not stored.
+    #[serde(default)]
+    #[schema(value_type = Option<Object>)]
+    pub metadata: Option<Box<RawValue>>,
+}
+
+impl ChatMessageIn {
+    /// The message that stands in `place`.
+    pub fn into_message(self, place: &str) -> Result<Message, Invalid> {
+        let field = |name: &str| format!("{place}/{name}");
+        let words = ["human", "ai", "tool", "system", "user", "assistant"];
+        let speaker = parse::word(&field("role"), &self.role, Speaker::parse, words)?;
+        for (name, text) in [("id", &self.id), ("tool_call_id", &self.tool_call_id), ("name", &self.name)] {
+            text.as_deref().map(|text| check_call_id(&field(name), text)).transpose()?;
+        }
+        let tool_calls =
+            self.tool_calls.map(|calls| parse::canonical(&field("tool_calls"), &calls)).transpose()?;
+        if tool_calls.as_ref().is_some_and(|calls| !calls.as_str().starts_with('[')) {
+            return Err(Invalid::field(field("tool_calls"), "must be a list"));
+        }
+        let content = match (&self.content, &tool_calls) {
+            (Some(raw), _) => parse::canonical(&field("content"), raw)?,
+            (None, Some(_)) => CanonicalJson::string("")?,
+            (None, None) => return Err(Invalid::field(field("content"), "is required")),
+        };
+        if let Some(raw) = &self.metadata {
+            parse::object(&field("metadata"), raw)?;
+        }
+        Ok(Message {
+            id: self.id,
+            speaker,
+            content,
+            tool_calls,
+            tool_call_id: self.tool_call_id,
+            name: self.name,
+            internal: self.internal,
+        })
+    }
+}
+
+/// The messages of a list.
+pub fn messages(place: &str, messages: Vec<Object<ChatMessageIn>>) -> Result<Vec<Message>, Invalid> {
+    let read = |(index, Object(message)): (usize, Object<ChatMessageIn>)| {
+        message.into_message(&format!("{place}/{index}"))
+    };
+    messages.into_iter().enumerate().map(read).collect()
+}
+
+/// A message of a session's memory.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ChatMessageOut {
+    /// What tells a repeat from another message.
+    pub id: Option<String>,
+    /// The card that keeps it.
+    pub card_id: String,
+    /// `human`, `ai` or `tool`.
+    pub role: &'static str,
+    /// What is said.
+    #[schema(value_type = serde_json::Value)]
+    pub content: CanonicalJson,
+    /// Tool calls of the model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<serde_json::Value>)]
+    pub tool_calls: Option<CanonicalJson>,
+    /// Which call a tool answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_call_id: Option<String>,
+    /// Who, by name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+}
+
+impl From<&Card> for ChatMessageOut {
+    fn from(card: &Card) -> Self {
+        let metadata = card.metadata.to_value();
+        let text = |name: &str| metadata.get(name).and_then(Value::as_str).map(str::to_owned);
+        Self {
+            id: text("message_id"),
+            card_id: card.id.to_string(),
+            role: Speaker::from(card.role).as_str(),
+            content: card.content.clone(),
+            tool_calls: card.tool_calls.clone(),
+            tool_call_id: card.tool_call_id.clone(),
+            name: text("name"),
+        }
+    }
+}

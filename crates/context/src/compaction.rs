@@ -1,0 +1,52 @@
+//! Compaction: which messages a summary may stand for, how it is asked for, and what counts as one (CP-01 to CP-07).
+//!
+//! This module must not know how a summariser is called or where a summary is kept.
+//! Invariant: whatever is summarised, no word of a person is lost and no tool call is parted from its answer.
+
+mod plan;
+mod prompt;
+mod ranges;
+
+pub use plan::{Entry, MIN_KEEP_ENTRIES, Plan, plan};
+pub use prompt::{SYSTEM_PROMPT, SummaryFault, check_summary, prompt};
+pub use ranges::{indices, ranges};
+
+/// When an agent with a window of 200,000 tokens compacts (CP-01).
+pub const THRESHOLD_SMALL: u32 = 150_000;
+/// When an agent with a window of 1,000,000 tokens compacts.
+pub const THRESHOLD_LARGE: u32 = 700_000;
+
+/// When an agent with such a window compacts, unless somebody says otherwise: three quarters of the window, and of
+/// large ones a little less, through both documented points.
+pub fn default_threshold(window: u32) -> u32 {
+    let share = |percent: u64| u32::try_from(u64::from(window) * percent / 100).unwrap_or(u32::MAX);
+    share(75).min(share(70).max(THRESHOLD_SMALL))
+}
+
+/// Whether the request is due for compaction before it is sent.
+pub const fn should_compact(total_tokens: u32, threshold: u32) -> bool {
+    total_tokens > threshold
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// CP-01
+    #[test]
+    fn the_default_threshold_goes_through_both_documented_points_and_never_falls() {
+        assert_eq!(default_threshold(200_000), THRESHOLD_SMALL);
+        assert_eq!(default_threshold(1_000_000), THRESHOLD_LARGE);
+        let windows = (0..2_000_000).step_by(997);
+        assert!(
+            windows.clone().zip(windows.skip(1)).all(|(a, b)| default_threshold(a) <= default_threshold(b))
+        );
+        assert!((1..2_000_000).step_by(997).all(|window| default_threshold(window) < window));
+    }
+
+    /// CP-01
+    #[test]
+    fn only_more_than_the_threshold_compacts() {
+        assert!(!should_compact(99, 100) && !should_compact(100, 100) && should_compact(101, 100));
+    }
+}

@@ -1,0 +1,194 @@
+//! Writes the messages: every call is followed by its results at once, wherever they stood.
+
+use super::{
+    Call, Fate, LintError, Linted, NO_RESULT, NewRepair, OPENING, Out, Part, Rule, names, pairing::Pairing,
+};
+use crate::piece::{Piece, Text};
+use cardwire_model::{CanonicalJson, Cause, Provider, Role, Speaker};
+use serde_json::json;
+use std::ops::Range;
+
+pub(super) fn emit<'a>(
+    provider: Provider,
+    pieces: &[Piece<'a>],
+    pairing: Pairing<'a>,
+) -> Result<Linted<'a>, LintError> {
+    let Pairing { calls, fates, repeats: _, fault: _ } = pairing;
+    let linted = Linted {
+        provider,
+        system: vec![],
+        messages: Vec::with_capacity(pieces.len()),
+        repairs: vec![],
+        omitted: vec![],
+        parts: Vec::with_capacity(pieces.len() + calls.len()),
+        calls,
+    };
+    let mut writer = Writer { linted, pieces, pending: 0..0 };
+    for (index, (piece, fate)) in pieces.iter().zip(fates).enumerate() {
+        match fate {
+            Fate::Says => writer.say(piece),
+            Fate::Replies { joins } => writer.reply(index, piece, joins),
+            Fate::Answers(_) => writer.answer_pending(),
+            Fate::Orphan(call) => writer.orphan(call, piece),
+            Fate::Repeats => writer.linted.omitted.push((index, Cause::NotAMessage)),
+            Fate::Empty => writer.linted.omitted.push((index, Cause::Empty)),
+        }
+    }
+    writer.finish()
+}
+
+struct Writer<'a, 'p> {
+    linted: Linted<'a>,
+    pieces: &'p [Piece<'a>],
+    /// Calls of the last message whose results are still to be written.
+    pending: Range<usize>,
+}
+
+impl<'a> Writer<'a, '_> {
+    fn say(&mut self, piece: &Piece<'a>) {
+        self.answer_pending();
+        let is_system = piece.speaker() == Speaker::System;
+        match self.linted.provider {
+            Provider::OpenAiChat => {
+                let role = if is_system { Role::System } else { Role::User };
+                self.push(role, piece.name(), Part::Text(piece.text()));
+            }
+            // Anthropic has one place for the system, before all messages. What comes later is told to the model.
+            Provider::AnthropicMessages if is_system && self.linted.messages.is_empty() => {
+                self.linted.system.push(piece.text());
+            }
+            Provider::AnthropicMessages => self.push(Role::User, None, Part::Text(piece.text())),
+        }
+    }
+
+    fn reply(&mut self, index: usize, piece: &Piece<'a>, joins: bool) {
+        if !joins {
+            self.answer_pending();
+        }
+        let mut is_new = !joins;
+        if !piece.is_blank() {
+            self.push(Role::Assistant, piece.name(), Part::Text(piece.text()));
+            is_new = false;
+        }
+        while self.linted.calls.get(self.pending.end).is_some_and(|call| call.piece == index) {
+            let part = Part::Call(self.pending.end);
+            if is_new {
+                self.push(Role::Assistant, piece.name(), part);
+                is_new = false;
+            } else {
+                self.extend(part);
+            }
+            self.pending.end += 1;
+        }
+    }
+
+    /// A result whose call is unknown, with a call of our own before it.
+    fn orphan(&mut self, call: usize, piece: &Piece<'a>) {
+        self.answer_pending();
+        self.push(Role::Assistant, None, Part::Call(call));
+        let name = self.linted.calls[call].name.as_ref();
+        let content = json!({ "tool_name": name, "arguments": {} });
+        // The name is made of plain letters, so it can always be kept.
+        let content = CanonicalJson::from_value(&content).unwrap_or_else(|_| CanonicalJson::empty_object());
+        self.repair(Rule::ResultWithoutCall, Some(piece), Speaker::Ai, Some(call), content);
+        self.pending = call..call + 1;
+        self.answer_pending();
+    }
+
+    /// Writes the results of the last message's calls, in the order of the calls.
+    fn answer_pending(&mut self) {
+        let Range { start, end } = self.pending;
+        self.pending = end..end;
+        for call in start..end {
+            let Call { piece, answer, .. } = self.linted.calls[call];
+            let text = match answer {
+                Some(answer) => self.pieces[answer].text(),
+                None => {
+                    let content = CanonicalJson::from_stored(NO_RESULT);
+                    let piece = self.pieces[piece];
+                    self.repair(Rule::CallWithoutResult, Some(&piece), Speaker::Tool, Some(call), content);
+                    Text::Plain(NO_RESULT)
+                }
+            };
+            let role = match self.linted.provider {
+                Provider::OpenAiChat => Role::Tool,
+                Provider::AnthropicMessages => Role::User,
+            };
+            self.push(role, None, Part::Result { call, text });
+        }
+    }
+
+    fn finish(mut self) -> Result<Linted<'a>, LintError> {
+        self.answer_pending();
+        if !self.linted.messages.is_empty() {
+            return Ok(self.linted);
+        }
+        match self.linted.provider {
+            Provider::AnthropicMessages if !self.linted.system.is_empty() => {
+                self.open_conversation();
+                Ok(self.linted)
+            }
+            Provider::AnthropicMessages | Provider::OpenAiChat => Err(LintError {
+                rule: Rule::NothingToSend,
+                card_id: None,
+                message_id: None,
+                text: "there is nothing to send".to_owned(),
+            }),
+        }
+    }
+
+    /// Begins a message, or for Anthropic goes on with one of the same role: its roles take turns.
+    fn push(&mut self, role: Role, name: Option<&'a str>, part: Part<'a>) {
+        let goes_on = match self.linted.provider {
+            Provider::OpenAiChat => false,
+            Provider::AnthropicMessages => self.linted.messages.last().is_some_and(|last| last.role == role),
+        };
+        if goes_on {
+            return self.extend(part);
+        }
+        let begins = self.linted.messages.is_empty() && self.linted.provider == Provider::AnthropicMessages;
+        if begins && role != Role::User {
+            self.open_conversation();
+        }
+        self.begin(role, name, part);
+    }
+
+    fn begin(&mut self, role: Role, name: Option<&'a str>, part: Part<'a>) {
+        let from = self.linted.parts.len();
+        self.linted.parts.push(part);
+        let name = names::speaker_name(self.linted.provider, name);
+        self.linted.messages.push(Out { role, name, parts: from..from + 1 });
+    }
+
+    fn extend(&mut self, part: Part<'a>) {
+        self.linted.parts.push(part);
+        if let Some(last) = self.linted.messages.last_mut() {
+            last.parts.end = self.linted.parts.len();
+        }
+    }
+
+    fn open_conversation(&mut self) {
+        self.begin(Role::User, None, Part::Text(Text::Plain(OPENING)));
+        let content = CanonicalJson::string(OPENING).unwrap_or_else(|_| CanonicalJson::empty_object());
+        self.repair(Rule::FirstNotUser, None, Speaker::Human, None, content);
+    }
+
+    fn repair(
+        &mut self,
+        rule: Rule,
+        piece: Option<&Piece<'_>>,
+        speaker: Speaker,
+        call: Option<usize>,
+        content: CanonicalJson,
+    ) {
+        let tool_call_id = call.map(|call| self.linted.calls[call].recorded_id.clone().into_owned());
+        self.linted.repairs.push(NewRepair {
+            rule,
+            card_id: piece.and_then(Piece::card_id),
+            message_id: piece.and_then(Piece::message_id).map(str::to_owned),
+            speaker,
+            tool_call_id,
+            content,
+        });
+    }
+}

@@ -1,0 +1,46 @@
+//! What models are sent: collect the blocks, compose the request, keep its manifest, and explain it afterwards. What is
+//! composed, and how, is decided in `cardwire_context`.
+
+mod blocks;
+mod call;
+mod collect;
+mod experience;
+mod explain;
+mod knowledge;
+mod pieces;
+mod provider;
+mod render;
+mod tokens;
+
+pub use call::{CallRequest, ComposedCall};
+pub use collect::{CollectRequest, Collected};
+pub use experience::Saved;
+pub use explain::{Side, WhyAnswer};
+pub use knowledge::{Document, FoundSection, KnowledgeQuery, SourceView};
+pub use provider::{ContextProvider, Embedder, ProviderError, ProviderRequest};
+pub use render::{CallEntry, ExpandedCall, RenderedCall};
+pub(crate) use tokens::TokenCache;
+
+use crate::Summariser;
+use cardwire_model::Placement;
+use std::sync::Arc;
+
+/// What a deployment adds to the composer.
+#[derive(Clone, Default)]
+pub struct ContextConfig {
+    /// Where layers go (OB-05); `seed` when absent.
+    pub placement: Option<Placement>,
+    /// What summarises conversations.
+    pub summariser: Option<Arc<dyn Summariser>>,
+    /// What places texts among meanings.
+    pub embedder: Option<Arc<dyn Embedder>>,
+    /// Blocks of one's own.
+    pub providers: Vec<Arc<dyn ContextProvider>>,
+}
+
+impl ContextConfig {
+    /// Where layers go.
+    pub fn placement(&self) -> Placement {
+        self.placement.unwrap_or(Placement::Seed)
+    }
+}

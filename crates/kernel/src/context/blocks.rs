@@ -1,0 +1,82 @@
+//! Cards that record a call: blocks, tools, repairs and the manifest itself. All but the manifest are named by what they
+//! say, so that the same text is kept once per project.
+
+use crate::{Kernel, KernelError};
+use cardwire_context::lint::NewRepair;
+use cardwire_model::{
+    CanonicalJson, Card, CardDraft, CardId, Hash256, Origin, ProjectId, Timestamp, TurnId, hash::FieldHasher,
+};
+use serde_json::{Value, json};
+
+impl Kernel {
+    /// The card of a block's text.
+    pub(super) fn block_card(&self, project: &ProjectId, text: &str) -> Result<Card, KernelError> {
+        let id = named(project, &["block", text]);
+        record(id, "sys.block", CanonicalJson::string(text)?, &json!({}), None, self.now())
+    }
+
+    /// The card of a list of tools.
+    pub(super) fn tools_card(&self, project: &ProjectId, tools: &CanonicalJson) -> Result<Card, KernelError> {
+        let id = named(project, &["tools", tools.as_str()]);
+        record(id, "sys.tools", tools.clone(), &json!({}), None, self.now())
+    }
+
+    /// The card of something that the linter added.
+    pub(super) fn repair_card(
+        &self,
+        project: &ProjectId,
+        turn: TurnId,
+        repair: &NewRepair,
+    ) -> Result<Card, KernelError> {
+        let (turn, broken) = (turn.to_string(), repair.card_id.map(|id| id.to_string()));
+        let call = repair.tool_call_id.as_deref();
+        let parts = [
+            "repair",
+            &turn,
+            repair.rule.as_str(),
+            broken.as_deref().unwrap_or(""),
+            call.unwrap_or(""),
+            repair.content.as_str(),
+        ];
+        let metadata = json!({
+            "rule": repair.rule.as_str(), "card_id": broken, "role": repair.speaker.role().as_str(),
+        });
+        record(named(project, &parts), "sys.repair", repair.content.clone(), &metadata, call, self.now())
+    }
+
+    /// The card of a manifest.
+    pub(super) fn manifest_card(&self, content: CanonicalJson) -> Result<Card, KernelError> {
+        record(self.card_id(), MANIFEST, content, &json!({}), None, self.now())
+    }
+}
+
+/// The kind of a manifest's card.
+pub(super) const MANIFEST: &str = "sys.manifest";
+
+fn record(
+    id: CardId,
+    kind: &str,
+    content: CanonicalJson,
+    extra: &Value,
+    tool_call_id: Option<&str>,
+    now: Timestamp,
+) -> Result<Card, KernelError> {
+    let mut metadata = json!({ "type": kind, "role": "system" });
+    for (key, value) in extra.as_object().into_iter().flatten() {
+        metadata[key] = value.clone();
+    }
+    let draft = CardDraft {
+        content,
+        metadata: CanonicalJson::from_value(&metadata)?,
+        tool_calls: None,
+        tool_call_id: tool_call_id.map(str::to_owned),
+        ttl_seconds: None,
+    };
+    Ok(draft.into_card(id, Origin::Agent, now)?)
+}
+
+fn named(project: &ProjectId, parts: &[&str]) -> CardId {
+    let hasher = FieldHasher::default().field(project.as_str().as_bytes());
+    let hash: Hash256 = parts.iter().fold(hasher, |hasher, part| hasher.field(part.as_bytes())).finish();
+    CardId::derived(hash)
+}

@@ -1,0 +1,446 @@
+//! One model call of a turn: hydrate → collect → compose → fit → lint → render, and the manifest of it in the same commit
+//! as the step that makes it (RP-01, OB-01, OB-02, CP-01).
+
+use super::{
+    collect::{CollectRequest, Collected},
+    pieces::{Material, Placed},
+};
+use crate::{Caller, CompactRequest, Compacted, Done, Kernel, KernelError};
+use cardwire_context::{
+    compaction,
+    compose::{Layers, arrange},
+    fit::{self, Budget},
+    layers,
+    lint::{self, Linted},
+    manifest,
+    piece::{Body, Piece, Reference},
+    process::{self, Process},
+    prompt,
+    render::{self, RequestSpec},
+    tokens::Tokenizer,
+};
+use cardwire_model::{
+    CanonicalJson, Card, CardId, Cause, Invalid, InvalidCode, Layer, Manifest, Placement, ProjectId,
+    Provider, Repair, StepId,
+};
+use cardwire_protocol::turn::{
+    Command, Fence, Outcome,
+    step::{NewStep, TakeStep},
+    view,
+};
+use cardwire_store::RowFilter;
+use serde_json::{Map, Value};
+use std::{collections::BTreeMap, sync::Arc};
+
+/// A call to compose. What is absent is taken from the profile's `llm_config`.
+#[derive(Debug, Clone)]
+pub struct CallRequest {
+    /// For which turn, by whom.
+    pub fence: Fence,
+    /// In whose format.
+    pub provider: Option<Provider>,
+    /// Which model.
+    pub model: Option<String>,
+    /// Its parameters.
+    pub params: Map<String, Value>,
+    /// The provider's list of tools.
+    pub tools: Option<CanonicalJson>,
+    /// In which role of which process.
+    pub process: Process,
+    /// The one switch (CC-08).
+    pub share: bool,
+    /// Blocks of the caller's own.
+    pub contexts: BTreeMap<String, String>,
+    /// How much the model takes.
+    pub window: Option<u32>,
+    /// What of it is kept free for the answer.
+    pub reserve: Option<u32>,
+    /// The step that makes the call; a new one when absent.
+    pub step_id: Option<StepId>,
+}
+
+/// A request, ready to be sent.
+#[derive(Debug, Clone)]
+pub struct ComposedCall {
+    /// The call's id: that of its manifest's card.
+    pub call_id: CardId,
+    /// The record.
+    pub manifest: Manifest,
+    /// The exact body to send.
+    pub body: String,
+    /// The chunks that the knowledge block shows (KN-04).
+    pub knowledge_refs: Vec<String>,
+    /// Blocks that could not be made.
+    pub warnings: Vec<String>,
+}
+
+/// What the profile and the request say together.
+struct Setup {
+    provider: Provider,
+    model: String,
+    params: Map<String, Value>,
+    tokenizer: Tokenizer,
+    placement: Placement,
+    window: Option<u32>,
+    reserve: u32,
+    prompt: String,
+    tools: Option<Card>,
+}
+
+/// What a request is made of, owned: pieces borrow from it.
+struct Parts {
+    system_prompt: Option<Card>,
+    /// Blocks by key.
+    blocks: Vec<(String, Layer, Card)>,
+    placed: Vec<Placed>,
+}
+
+impl Kernel {
+    /// Composes the next call of a turn and keeps its manifest.
+    pub async fn compose_call(
+        &self,
+        project: &ProjectId,
+        caller: &Caller,
+        request: &CallRequest,
+    ) -> Result<ComposedCall, KernelError> {
+        // Composing may compact the session, which a stale holder must not cause (NF-03).
+        self.check_running(project, &request.fence).await?;
+        let takes_memory = process::allowed(request.process, request.share).checkpoint;
+        let mut material = self.material(project, request.fence.turn_id, None, takes_memory).await?;
+        let setup = self.setup(project, &material, request).await?;
+        let mut collected = self.collect_for(project, &material, request).await?;
+        let mut parts = self.parts(project, &material, &setup, &collected)?;
+        if self.compact_first(project, caller, request, &material, &setup, &parts).await? {
+            material = self.material(project, request.fence.turn_id, None, takes_memory).await?;
+            collected = self.collect_for(project, &material, request).await?;
+            parts = self.parts(project, &material, &setup, &collected)?;
+        }
+        let step_id = match &request.step_id {
+            Some(id) => id.clone(),
+            None => format!("step_{}", self.ids.uuid().simple()).parse()?,
+        };
+        let made = self.make(project, &material, &setup, &parts, &step_id).await?;
+        let step = NewStep {
+            id: Some(step_id),
+            phase: "call".to_owned(),
+            status: None,
+            call_id: Some(made.call_id.to_string()),
+            request_box: None,
+            metadata: CanonicalJson::empty_object(),
+        };
+        let mut records = made.records;
+        records.extend(parts.system_prompt);
+        records.extend(parts.blocks.into_iter().map(|(_, _, card)| card));
+        records.extend(setup.tools);
+        records.sort_by_key(|card| card.id);
+        records.dedup_by_key(|card| card.id);
+        let command = Command::Step(TakeStep { fence: request.fence.clone(), step, records });
+        match self.turn_command(project, caller, command, None).await? {
+            Done::Fresh(Outcome::Stepped(_)) => {}
+            Done::Fresh(_) | Done::Replayed(_) => return Err(KernelError::Contended),
+        }
+        let Collected { knowledge_refs, warnings, .. } = collected;
+        Ok(ComposedCall {
+            call_id: made.call_id,
+            manifest: made.manifest,
+            body: made.body,
+            knowledge_refs,
+            warnings,
+        })
+    }
+
+    /// What profile and request say together.
+    async fn setup(
+        &self,
+        project: &ProjectId,
+        material: &Material,
+        request: &CallRequest,
+    ) -> Result<Setup, KernelError> {
+        let profile = self.box_cards(project, material.payload.profile_box).await?.cards;
+        let profile = profile.iter().rev().find(|card| card.kind.as_str() == "sys.profile");
+        let content = profile.map_or(Value::Null, |card| card.content.to_value());
+        let config = &content["llm_config"];
+        let text = |name: &str| config.get(name).and_then(Value::as_str).map(str::to_owned);
+        let number = |name: &str| config.get(name)?.as_u64().and_then(|number| u32::try_from(number).ok());
+        let provider = match request.provider {
+            Some(provider) => provider,
+            None => {
+                text("provider").and_then(|name| Provider::from_name(&name)).unwrap_or(Provider::OpenAiChat)
+            }
+        };
+        let model = request.model.clone().or_else(|| text("model"));
+        let model = model.ok_or_else(|| {
+            Invalid::field("model", "is required: neither the request nor the profile's llm_config names one")
+        })?;
+        let mut params = config.get("params").and_then(Value::as_object).cloned().unwrap_or_default();
+        params.extend(request.params.clone());
+        let fields = material.result_fields.as_ref().map(|card| &card.content);
+        let own = content.get("system_prompt").and_then(Value::as_str).unwrap_or_default();
+        let window = request.window.or_else(|| number("context_window"));
+        Ok(Setup {
+            provider,
+            tokenizer: Tokenizer::for_model(&model),
+            model,
+            params,
+            placement: self.context.placement(),
+            window,
+            reserve: request.reserve.or_else(|| number("reserve")).unwrap_or_else(|| reserve(window)),
+            prompt: prompt::system_prompt(own, fields),
+            tools: request.tools.as_ref().map(|tools| self.tools_card(project, tools)).transpose()?,
+        })
+    }
+
+    async fn collect_for(
+        &self,
+        project: &ProjectId,
+        material: &Material,
+        request: &CallRequest,
+    ) -> Result<Collected, KernelError> {
+        let asked = material
+            .instruction
+            .and_then(|id| material.by_id().get(&id).map(|placed| Arc::clone(&placed.card)));
+        let request = CollectRequest {
+            session: material.session.clone(),
+            agent_id: Some(material.item.agent_id.clone()),
+            process: request.process,
+            share: request.share,
+            query: asked.and_then(|card| card.content.to_text()),
+            overrides: request.contexts.clone(),
+        };
+        self.collect(project, &request).await
+    }
+
+    fn parts(
+        &self,
+        project: &ProjectId,
+        material: &Material,
+        setup: &Setup,
+        collected: &Collected,
+    ) -> Result<Parts, KernelError> {
+        let block = |(key, text): (&String, &String)| {
+            let layer = layers::layer_of(key).map_err(Invalid::from)?;
+            Ok((key.clone(), layer, self.block_card(project, text)?))
+        };
+        let prompt = Some(setup.prompt.as_str()).filter(|prompt| !prompt.trim().is_empty());
+        Ok(Parts {
+            system_prompt: prompt.map(|prompt| self.block_card(project, prompt)).transpose()?,
+            blocks: collected.contexts.iter().map(block).collect::<Result<_, KernelError>>()?,
+            placed: material.placed.clone(),
+        })
+    }
+
+    /// Compacts the session before the request would be too long (CP-01), at most once per call.
+    async fn compact_first(
+        &self,
+        project: &ProjectId,
+        caller: &Caller,
+        request: &CallRequest,
+        material: &Material,
+        setup: &Setup,
+        parts: &Parts,
+    ) -> Result<bool, KernelError> {
+        let settings = self.live_project(project).await?.settings.context;
+        let threshold =
+            settings.compact_threshold.or_else(|| setup.window.map(compaction::default_threshold));
+        let can = self.context.summariser.is_some() && request.process.persists_compression();
+        let (Some(threshold), Some(key), true) = (threshold, &material.session, can) else {
+            return Ok(false);
+        };
+        let (pieces, _) = self.arranged(setup, parts);
+        let total = pieces.iter().fold(0_u32, |sum, piece| sum.saturating_add(piece.tokens));
+        if !compaction::should_compact(total, threshold) {
+            return Ok(false);
+        }
+        let compact =
+            CompactRequest { min_keep: settings.min_keep_entries.map(|keep| keep as usize), summary: None };
+        match self.compact_session(project, caller, key, &compact).await? {
+            Compacted::Done { .. } => Ok(true),
+            Compacted::Nothing(_) => Ok(false),
+            Compacted::Failed { error, .. } => {
+                tracing::warn!(session = %key, error, "a session was not compacted");
+                Ok(false)
+            }
+        }
+    }
+
+    /// The pieces in order, and what is left out before anything is counted.
+    fn arranged<'a>(&self, setup: &Setup, parts: &'a Parts) -> (Vec<Piece<'a>>, Vec<(Piece<'a>, Cause)>) {
+        let now = self.now();
+        let (mut left_out, mut checkpoint, mut turn, mut query) = (vec![], vec![], vec![], None);
+        for placed in &parts.placed {
+            let piece =
+                placed.piece(self.counts.card(setup.tokenizer, &placed.card), is_pinned(&placed.card));
+            let kind = placed.card.kind.as_str();
+            if !placed.card.is_visible(now) {
+                left_out.push((piece, Cause::Expired));
+            } else if kind == "session.summary" {
+                // It is sent as the compression block.
+                left_out.push((piece, Cause::NotAMessage));
+            } else if !view::is_message(&placed.card.kind) {
+                left_out.push((piece, Cause::NotAMessage));
+            } else {
+                match placed.layer {
+                    Layer::Query => query = Some(piece),
+                    Layer::Turn => turn.push(piece),
+                    Layer::SystemPrompt
+                    | Layer::Framework
+                    | Layer::Experience
+                    | Layer::Knowledge
+                    | Layer::Todo
+                    | Layer::Compression
+                    | Layer::Extra
+                    | Layer::Checkpoint => checkpoint.push(piece),
+                }
+            }
+        }
+        let block = |key: Option<&'a str>, layer, cause, card: &'a Card| Piece {
+            layer,
+            context_key: key,
+            cause,
+            body: Body::Card(card),
+            reference: Reference::Block(card.id),
+            tokens: self.counts.card(setup.tokenizer, card),
+            pinned: false,
+        };
+        let blocks = parts.blocks.iter();
+        let layers = Layers {
+            system_prompt: parts
+                .system_prompt
+                .as_ref()
+                .map(|card| block(None, Layer::SystemPrompt, Cause::Profile, card)),
+            blocks: blocks
+                .map(|(key, layer, card)| block(Some(key), *layer, Cause::Collected, card))
+                .collect(),
+            checkpoint,
+            query,
+            turn,
+        };
+        (arrange(layers, setup.placement), left_out)
+    }
+
+    async fn make(
+        &self,
+        project: &ProjectId,
+        material: &Material,
+        setup: &Setup,
+        parts: &Parts,
+        step_id: &StepId,
+    ) -> Result<Made, KernelError> {
+        let (pieces, mut left_out) = self.arranged(setup, parts);
+        let fixed = setup.tools.as_ref().map_or(0, |card| self.counts.card(setup.tokenizer, card));
+        let budget = Budget { window: setup.window, reserve: setup.reserve, fixed };
+        let fitted = fit::fit(pieces, budget)
+            .map_err(|over| Invalid::coded(InvalidCode::ContextOverflow, "window", over.to_string()))?;
+        let linted = lint::lint(setup.provider, &fitted.kept)
+            .map_err(|error| Invalid::coded(InvalidCode::Unrepairable, "cards", error.to_string()))?;
+        let spec = RequestSpec {
+            provider: setup.provider,
+            model: &setup.model,
+            params: &setup.params,
+            tools: setup.tools.as_ref().map(|card| &card.content),
+        };
+        let body = render::render(&linted, &spec);
+        let (repairs, mut records) = self.repairs(project, material, &linted)?;
+        let sent: Vec<Piece<'_>> = linted.sent(&fitted.kept).copied().collect();
+        let (previous_call, shared_prefix_tokens) =
+            self.shared_with_previous(project, material, setup, &sent).await?;
+        let entries = manifest::entries(&fitted.kept, &linted.omitted)
+            .map_err(|error| cardwire_store::StoreError::Internal(error.to_string()))?;
+        left_out.extend(fitted.omitted);
+        left_out.extend(linted.omitted_of(&fitted.kept));
+        let manifest = Manifest {
+            template: render::TEMPLATE.to_owned(),
+            provider: setup.provider,
+            model: setup.model.clone(),
+            params: setup.params.clone(),
+            tools: setup.tools.as_ref().map(|card| card.id),
+            tool_set_hash: setup.tools.as_ref().map(|card| card.content_hash.to_string()),
+            tokenizer: setup.tokenizer.name().to_owned(),
+            placement: setup.placement,
+            window: setup.window,
+            reserve: setup.reserve,
+            agent_id: material.item.agent_id.clone(),
+            turn_id: material.item.turn_id,
+            step_id: step_id.clone(),
+            entries,
+            omissions: manifest::omissions(left_out),
+            repairs,
+            total_tokens: fitted.tokens,
+            request_sha256: render::sha256(&body),
+            previous_call,
+            shared_prefix_tokens,
+            at: self.now(),
+        };
+        let card = self.manifest_card(manifest::to_json(&manifest)?)?;
+        let call_id = card.id;
+        records.push(card);
+        let body = String::from_utf8(body)
+            .map_err(|_| cardwire_store::StoreError::Internal("a request is not UTF-8".to_owned()))?;
+        Ok(Made { call_id, manifest, body, records })
+    }
+
+    fn repairs(
+        &self,
+        project: &ProjectId,
+        material: &Material,
+        linted: &Linted<'_>,
+    ) -> Result<(Vec<Repair>, Vec<Card>), KernelError> {
+        let (mut repairs, mut cards) = (vec![], vec![]);
+        for repair in &linted.repairs {
+            let card = self.repair_card(project, material.item.turn_id, repair)?;
+            repairs.push(Repair {
+                rule: repair.rule.as_str().to_owned(),
+                card_id: repair.card_id,
+                added: card.id,
+            });
+            cards.push(card);
+        }
+        Ok((repairs, cards))
+    }
+
+    /// What the request shares with the agent's previous one (OB-05): what a provider may have cached.
+    async fn shared_with_previous(
+        &self,
+        project: &ProjectId,
+        material: &Material,
+        setup: &Setup,
+        pieces: &[Piece<'_>],
+    ) -> Result<(Option<CardId>, u32), KernelError> {
+        let filter = RowFilter { agent_id: Some(material.item.agent_id.clone()), ..RowFilter::default() };
+        let steps = self.store.steps(project, &filter, None, LAST_STEPS).await?;
+        let call = steps.iter().find_map(|step| step.call_id.as_deref()?.parse::<CardId>().ok());
+        let Some(call) = call else { return Ok((None, 0)) };
+        let Ok(previous) = self.call_manifest(project, call).await else { return Ok((None, 0)) };
+        let tools = setup.tools.as_ref().map(|card| card.id);
+        if (previous.provider, &previous.model, previous.tools) != (setup.provider, &setup.model, tools) {
+            return Ok((Some(call), 0));
+        }
+        let lists = self.box_lists(project, &previous).await?;
+        let shared = manifest::expand(&previous, |box_id, generation| {
+            lists.get(&(box_id, generation)).map(Vec::as_slice)
+        })
+        .map_or(0, |entries| manifest::shared_prefix(&entries, pieces));
+        Ok((Some(call), shared))
+    }
+}
+
+/// Steps looked at for the previous call of an agent.
+const LAST_STEPS: usize = 20;
+
+struct Made {
+    call_id: CardId,
+    manifest: Manifest,
+    body: String,
+    records: Vec<Card>,
+}
+
+/// What is kept free for the answer unless somebody says otherwise: an eighth of the window, at most 16,384.
+fn reserve(window: Option<u32>) -> u32 {
+    window.map_or(0, |window| (window / 8).min(16_384))
+}
+
+fn is_pinned(card: &Card) -> bool {
+    card.metadata
+        .members()
+        .is_some_and(|mut members| members.any(|(key, value)| key == "pinned" && value == "true"))
+}

@@ -1,0 +1,125 @@
+//! Experiences: gathered in a session, saved on demand, shown to later ones (EX-01..EX-03).
+
+use super::{
+    knowledge::{KnowledgeQuery, experiences},
+    provider::ProviderError,
+};
+use crate::{Caller, Kernel, KernelError};
+use cardwire_context::{
+    blocks::experience::{self, Outcome, Record},
+    search::terms,
+};
+use cardwire_model::{CardId, Namespace, ProjectId, Session, SessionKey, limits};
+use cardwire_protocol::{Rejection, session::experience::Save};
+use serde_json::{Value, json};
+
+/// How saving ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Saved {
+    /// It is found from now on.
+    Yes(Value),
+    /// There is no such session.
+    Unknown,
+    /// Its meaning could not be told; it stays pending.
+    NotEmbedded(String),
+}
+
+impl Kernel {
+    /// Adds to what is known for the experience of a session.
+    pub async fn note_experience(
+        &self,
+        project: &ProjectId,
+        caller: &Caller,
+        key: &SessionKey,
+        patch: &Value,
+    ) -> Result<(Session, Value), KernelError> {
+        for _ in 0..limits::DECIDE_ATTEMPTS {
+            let (seen, record) = self.experience_of(project, key).await?;
+            let value = record.merge(patch)?.to_value();
+            match self.keep_experience(project, caller, key, seen, &value).await {
+                // Somebody else noted something in between; it must not be lost.
+                Err(KernelError::Rejected(Rejection::Conflict(_))) => {}
+                Err(error) => return Err(error),
+                Ok(session) => return Ok((session, value)),
+            }
+        }
+        Err(KernelError::Contended)
+    }
+
+    /// What is known for the experience of a session.
+    pub async fn experience(&self, project: &ProjectId, key: &SessionKey) -> Result<Value, KernelError> {
+        self.live_session(project, key).await?;
+        Ok(self.experience_of(project, key).await?.1.to_value())
+    }
+
+    /// Saves the experience of a session, so that later ones find it.
+    pub async fn save_experience(
+        &self,
+        project: &ProjectId,
+        caller: &Caller,
+        key: &SessionKey,
+        feedback: Option<&Value>,
+    ) -> Result<Saved, KernelError> {
+        if self.store.session(project, key).await?.is_none_or(|row| row.deleted_at.is_some()) {
+            return Ok(Saved::Unknown);
+        }
+        let (seen, mut record) = self.experience_of(project, key).await?;
+        if let Some(feedback) = feedback {
+            record = record.merge(&json!({ "feedback": feedback }))?;
+        }
+        let text = experience::search_text(&record);
+        let embedding = match self.embed_all(std::slice::from_ref(&text)).await {
+            Ok(mut embedded) => embedded.pop().flatten(),
+            Err(KernelError::Retriever(error)) => return Ok(Saved::NotEmbedded(error)),
+            Err(error) => return Err(error),
+        };
+        let terms = terms::terms(&text).join(" ");
+        let value = record.to_value();
+        let save = Save { seen, record: value.clone(), text, terms, embedding };
+        self.put_experience(project, caller, key, &save).await?;
+        Ok(Saved::Yes(value))
+    }
+
+    /// The record, and the card that keeps it.
+    async fn experience_of(
+        &self,
+        project: &ProjectId,
+        key: &SessionKey,
+    ) -> Result<(Option<CardId>, Record), KernelError> {
+        let fresh = || Record::new(key.session.as_str(), "");
+        let found = self.store.session(project, key).await?.filter(|row| row.deleted_at.is_none());
+        let card = match found {
+            Some(row) => self.pointed(project, &row).await?.checkpoint.experience,
+            None => None,
+        };
+        let Some(id) = card else { return Ok((None, fresh())) };
+        let value = self.own_card(project, id).await?.content.to_value();
+        Ok((card, Record::from_value(&value).unwrap_or_else(|_| fresh())))
+    }
+
+    /// Similar experiences for a query (EX-02): successes first, filled up with the others.
+    pub(crate) async fn similar(
+        &self,
+        project: &ProjectId,
+        namespace: &Namespace,
+        text: &str,
+        shown: usize,
+        prefer_success: bool,
+    ) -> Result<Vec<Record>, ProviderError> {
+        // More than are shown, so that the successes among them can be found first.
+        let query = KnowledgeQuery {
+            shelf: experiences(namespace),
+            text: text.to_owned(),
+            method: None,
+            top_k: shown * 4,
+        };
+        let found = self.find_passages(project, &query).await?;
+        let ids: Vec<CardId> = found.iter().map(|found| found.card_id).collect();
+        let cards = self.get_cards(project, &ids, false).await;
+        let cards = cards.map_err(|error| ProviderError::Failed(error.to_string()))?;
+        let records = cards.iter().filter_map(|card| Record::from_value(&card.content.to_value()).ok());
+        let all: Vec<Record> = records.collect();
+        let successes = all.iter().filter(|record| record.outcome == Outcome::Success).cloned().collect();
+        Ok(experience::choose(successes, all, shown, prefer_success))
+    }
+}

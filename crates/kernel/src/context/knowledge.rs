@@ -1,0 +1,291 @@
+//! Documents: taken in, searched, dropped (KN-01..KN-04).
+
+use super::provider::ProviderError;
+use crate::{Caller, Kernel, KernelError};
+use cardwire_context::search::{
+    chunk,
+    rank::{self, Candidate, Method, Options},
+    terms,
+};
+use cardwire_model::{Card, CardId, Embedding, Hash256, Namespace, PassageKind, ProjectId, Shelf, limits};
+use cardwire_protocol::{
+    Decision,
+    knowledge::{self, Part, Section, TakeIn, TakenIn},
+};
+use cardwire_store::{CommitError, Hit, SearchQuery};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
+
+/// A document to take in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Document {
+    /// For whom.
+    pub namespace: Namespace,
+    /// What it is called.
+    pub source_id: String,
+    /// Its title.
+    pub title: Option<String>,
+    /// Its text, Markdown or plain.
+    pub text: String,
+}
+
+/// What to look for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KnowledgeQuery {
+    /// Where.
+    pub shelf: Shelf,
+    /// In words.
+    pub text: String,
+    /// How; whatever the server can do when absent.
+    pub method: Option<Method>,
+    /// Most sections.
+    pub top_k: usize,
+}
+
+/// A section that was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FoundSection {
+    /// The document.
+    pub source_id: String,
+    /// The part of it that fits.
+    pub part: u32,
+    /// The section.
+    pub card: Arc<Card>,
+    /// How well it fits; only the order means anything.
+    pub score: f64,
+}
+
+/// A document that is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceView {
+    /// What it is called.
+    pub source_id: String,
+    /// How many parts it has.
+    pub parts: u32,
+}
+
+/// Texts embedded at once.
+const EMBED_TEXTS: usize = 64;
+
+impl Kernel {
+    /// Takes a document in, in the place of what was known by its name.
+    pub async fn take_in(
+        &self,
+        project: &ProjectId,
+        caller: &Caller,
+        document: Document,
+    ) -> Result<TakenIn, KernelError> {
+        let sections = chunk::sections(&document.text, document.title.as_deref());
+        let parts: Vec<String> = sections.iter().flat_map(|section| section.parts.iter().cloned()).collect();
+        let mut embeddings = self.embed_all(&parts).await?.into_iter();
+        let section = |section: chunk::Section| Section {
+            parts: section.parts.iter().map(|text| part(text, embeddings.next().flatten())).collect(),
+            title: section.title,
+            text: section.text,
+        };
+        let sections = sections.into_iter().map(section).collect();
+        let command = TakeIn { namespace: document.namespace, source_id: document.source_id, sections };
+        let Decision { commit, outcome } = knowledge::take_in(project, &command, &self.moment(caller))?;
+        self.commit_once(commit).await?;
+        Ok(outcome)
+    }
+
+    /// Drops a document. One that is not there is fine.
+    pub async fn drop_source(
+        &self,
+        project: &ProjectId,
+        caller: &Caller,
+        namespace: &Namespace,
+        source_id: &str,
+    ) -> Result<(), KernelError> {
+        let decision = knowledge::drop_source(project, namespace, source_id, &self.moment(caller))?;
+        self.commit_once(decision.commit).await
+    }
+
+    /// Documents of a namespace by name.
+    pub async fn list_sources(
+        &self,
+        project: &ProjectId,
+        namespace: &Namespace,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<SourceView>, KernelError> {
+        let shelf = knowledge::shelf(namespace);
+        let mut key = after.map(|source| (source.to_owned(), u32::MAX));
+        let mut sources: BTreeMap<String, u32> = BTreeMap::new();
+        loop {
+            let page = self.store.passages(project, &shelf, key.as_ref(), limits::PAGE_MAX).await?;
+            let Some(last) = page.last() else { break };
+            key = Some((last.source.clone(), last.part));
+            let ended = page.len() < limits::PAGE_MAX;
+            for passage in page {
+                *sources.entry(passage.source).or_default() += 1;
+            }
+            // One more than asked for, so that the last one is complete.
+            if ended || sources.len() > limit {
+                break;
+            }
+        }
+        let view = |(source_id, parts)| SourceView { source_id, parts };
+        Ok(sources.into_iter().take(limit).map(view).collect())
+    }
+
+    /// The sections that fit a query best. A blank query finds nothing.
+    pub async fn search_sections(
+        &self,
+        project: &ProjectId,
+        query: &KnowledgeQuery,
+    ) -> Result<Vec<FoundSection>, KernelError> {
+        match self.find_passages(project, query).await {
+            Ok(chosen) => self.sections_of(project, chosen).await,
+            Err(ProviderError::Configuration(invalid)) => Err(invalid.into()),
+            Err(ProviderError::Failed(error)) => Err(KernelError::Retriever(error)),
+        }
+    }
+
+    /// The same, with the two ways to fail kept apart.
+    pub(crate) async fn find_passages(
+        &self,
+        project: &ProjectId,
+        query: &KnowledgeQuery,
+    ) -> Result<Vec<Candidate>, ProviderError> {
+        let embedder = self.context.embedder.as_ref();
+        let default = if embedder.is_some() { Method::Hybrid } else { Method::FullText };
+        let method = query.method.unwrap_or(default);
+        method.check(embedder.is_some()).map_err(ProviderError::Configuration)?;
+        let words = terms::query_terms(&query.text);
+        if query.text.trim().is_empty() {
+            return Ok(vec![]);
+        }
+        let failed = |error: &dyn std::fmt::Display| ProviderError::Failed(error.to_string());
+        let limit = rank::pool(query.top_k);
+        let mut found: HashMap<(String, u32), Candidate> = HashMap::new();
+        let mut lists: Vec<Vec<(String, u32)>> = vec![];
+        if method.needs_terms() {
+            let search = SearchQuery { shelf: query.shelf.clone(), terms: words, limit };
+            let hits = self.store.search(project, &search).await.map_err(|error| failed(&error))?;
+            lists.push(hits.iter().map(|hit| (hit.source.clone(), hit.part)).collect());
+            found.extend(hits.into_iter().map(|hit| ((hit.source.clone(), hit.part), candidate(hit))));
+        }
+        if let Some(embedder) = embedder.filter(|_| method.needs_embedder()) {
+            let asked =
+                embedder.embed(std::slice::from_ref(&query.text)).await.map_err(ProviderError::Failed)?;
+            let asked: Vec<f32> = asked.first().map(|asked| asked.floats().collect()).unwrap_or_default();
+            let near =
+                self.nearest(project, &query.shelf, &asked, limit).await.map_err(|error| failed(&error))?;
+            lists.push(near.iter().map(|near| (near.source_id.clone(), near.part)).collect());
+            for near in near {
+                found.insert((near.source_id.clone(), near.part), near);
+            }
+        }
+        let candidates = if lists.len() == 1 {
+            found.into_values().collect()
+        } else {
+            let lists: Vec<&[(String, u32)]> = lists.iter().map(Vec::as_slice).collect();
+            let fused = rank::rrf(&lists, rank::RRF_K);
+            fused
+                .into_iter()
+                .filter_map(|(key, score)| Some(Candidate { score, ..found.remove(&key)? }))
+                .collect()
+        };
+        let options = Options { top_k: query.top_k, ..Options::default() };
+        Ok(rank::choose(candidates, &options))
+    }
+
+    /// The passages nearest in meaning: every one is looked at.
+    async fn nearest(
+        &self,
+        project: &ProjectId,
+        shelf: &Shelf,
+        asked: &[f32],
+        limit: usize,
+    ) -> Result<Vec<Candidate>, KernelError> {
+        let (mut after, mut near, mut seen): (_, Vec<Candidate>, usize) = (None, vec![], 0);
+        loop {
+            let page = self.store.passages(project, shelf, after.as_ref(), limits::PAGE_MAX).await?;
+            let Some(last) = page.last() else { break };
+            after = Some((last.source.clone(), last.part));
+            seen += page.len();
+            let ended = page.len() < limits::PAGE_MAX || seen >= limits::VECTOR_SCAN;
+            for passage in page {
+                let Some(embedding) = &passage.embedding else { continue };
+                let floats: Vec<f32> = embedding.floats().collect();
+                let score = rank::cosine(asked, &floats);
+                near.push(Candidate {
+                    source_id: passage.source,
+                    part: passage.part,
+                    card_id: passage.card_id,
+                    content_hash: passage.content_hash,
+                    embedding: Some(floats),
+                    score,
+                });
+            }
+            near.sort_by(|a, b| b.score.total_cmp(&a.score));
+            near.truncate(limit);
+            if ended {
+                break;
+            }
+        }
+        Ok(near)
+    }
+
+    async fn sections_of(
+        &self,
+        project: &ProjectId,
+        chosen: Vec<Candidate>,
+    ) -> Result<Vec<FoundSection>, KernelError> {
+        let ids: Vec<CardId> = chosen.iter().map(|chosen| chosen.card_id).collect();
+        let cards = self.get_cards(project, &ids, false).await?;
+        let by_id: HashMap<CardId, Arc<Card>> = cards.into_iter().map(|card| (card.id, card)).collect();
+        let section = |chosen: Candidate| {
+            let card = Arc::clone(by_id.get(&chosen.card_id)?);
+            Some(FoundSection { source_id: chosen.source_id, part: chosen.part, card, score: chosen.score })
+        };
+        Ok(chosen.into_iter().filter_map(section).collect())
+    }
+
+    /// Embeddings of texts, or none where no provider is configured.
+    pub(crate) async fn embed_all(&self, texts: &[String]) -> Result<Vec<Option<Embedding>>, KernelError> {
+        let Some(embedder) = &self.context.embedder else { return Ok(vec![None; texts.len()]) };
+        let mut all = Vec::with_capacity(texts.len());
+        for texts in texts.chunks(EMBED_TEXTS) {
+            let embedded = embedder.embed(texts).await.map_err(KernelError::Retriever)?;
+            if embedded.len() != texts.len() {
+                return Err(KernelError::Retriever("the embedding provider left texts out".to_owned()));
+            }
+            all.extend(embedded.into_iter().map(Some));
+        }
+        Ok(all)
+    }
+
+    /// Commits what expects nothing.
+    async fn commit_once(&self, commit: cardwire_model::Commit) -> Result<(), KernelError> {
+        match self.commit(commit).await {
+            Ok(()) => Ok(()),
+            Err(CommitError::Conflict(_)) => Err(KernelError::Contended),
+            Err(CommitError::Store(error)) => Err(error.into()),
+        }
+    }
+}
+
+fn part(text: &str, embedding: Option<Embedding>) -> Part {
+    Part { hash: Hash256::of(text.as_bytes()), terms: terms::terms(text).join(" "), embedding }
+}
+
+fn candidate(hit: Hit) -> Candidate {
+    Candidate {
+        source_id: hit.source,
+        part: hit.part,
+        card_id: hit.card_id,
+        content_hash: hit.content_hash,
+        embedding: None,
+        score: hit.score,
+    }
+}
+
+/// Where experiences of a namespace stand.
+pub(crate) fn experiences(namespace: &Namespace) -> Shelf {
+    Shelf { kind: PassageKind::Experience, namespace: namespace.clone() }
+}

@@ -1,0 +1,151 @@
+//! What a turn's request is made of: its boxes and its session's memory, in order, each card once (WK-02..WK-04).
+
+use crate::{Kernel, KernelError, sessions::Remembered};
+use cardwire_context::piece::{Body, Piece, Place, Reference};
+use cardwire_model::{
+    BoxId, Card, CardId, Cause, InboxItem, Layer, ProjectId, Segment, SessionKey, StepId, TurnId, TurnPayload,
+};
+use cardwire_protocol::{Rejection, turn::view};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
+
+/// A card where it stands.
+#[derive(Debug, Clone)]
+pub(super) struct Placed {
+    pub(super) card: Arc<Card>,
+    pub(super) place: Place,
+    pub(super) layer: Layer,
+    pub(super) cause: Cause,
+}
+
+/// Everything a turn can see.
+#[derive(Debug, Clone)]
+pub(super) struct Material {
+    pub(super) item: InboxItem,
+    pub(super) payload: TurnPayload,
+    pub(super) session: Option<SessionKey>,
+    /// In order; what is not sent is still here, with the layer it would have been in.
+    pub(super) placed: Vec<Placed>,
+    /// What is asked.
+    pub(super) instruction: Option<CardId>,
+    /// What a deliverable must have (WK-04).
+    pub(super) result_fields: Option<Arc<Card>>,
+}
+
+impl Kernel {
+    /// What a turn sees now, or saw at one of its steps.
+    pub(super) async fn material(
+        &self,
+        project: &ProjectId,
+        turn: TurnId,
+        step: Option<&StepId>,
+        with_memory: bool,
+    ) -> Result<Material, KernelError> {
+        let item = self.turn_row(project, turn).await?;
+        let payload = TurnPayload::from_stored(&item.payload);
+        let payload = payload.map_err(|_| Rejection::Conflict("the turn's row is damaged".to_owned()))?;
+        let (watermark, end) = self.output_reach(project, &item, step).await?;
+        let context = self.box_reach(project, payload.context_box).await?;
+        let mut output = self.box_reach(project, payload.output_box).await?;
+        output.len = output.len.min(end);
+        let remembered = self.session_of_turn(project, &payload).await?;
+        let mut gathered = Gathered::default();
+        let session = remembered.as_ref().map(|remembered| remembered.key.clone());
+        if let Some(Remembered { reach: Some(reach), cards, .. }) = remembered.filter(|_| with_memory) {
+            gathered.add(&cards, reach, 0, |_| (Layer::Checkpoint, Cause::Memory));
+        }
+        let shown = self.reach_cards(project, Some(output)).await?;
+        let (before, own) = shown.split_at((watermark as usize).min(shown.len()));
+        gathered.add(before, output, 0, |_| (Layer::Checkpoint, Cause::History));
+        let given = self.reach_cards(project, Some(context)).await?;
+        let now = self.now();
+        let visible = given.iter().filter(|card| card.is_visible(now));
+        let instruction = view::instruction(visible.clone().map(AsRef::as_ref)).map(|card| card.id);
+        let result_fields = visible.rev().find(|card| !view::is_message(&card.kind)).cloned();
+        gathered.add(&given, context, 0, |card| match Some(card.id) == instruction {
+            true => (Layer::Query, Cause::Instruction),
+            false => (Layer::Checkpoint, Cause::Context),
+        });
+        gathered.add(own, output, before.len(), |_| (Layer::Turn, Cause::Own));
+        Ok(Material { item, payload, session, placed: gathered.placed, instruction, result_fields })
+    }
+
+    /// Where the turn's own part of the output box begins, and where what is shown ends.
+    async fn output_reach(
+        &self,
+        project: &ProjectId,
+        item: &InboxItem,
+        step: Option<&StepId>,
+    ) -> Result<(u32, u32), KernelError> {
+        let head = self.store.head(project, &item.agent_id).await?;
+        let live = head.as_ref().and_then(|head| head.live.as_ref());
+        let live = live.filter(|live| live.turn_id == item.turn_id);
+        let (watermark, mut end) = match (&item.ended, live) {
+            (Some(ended), _) => ended.output,
+            (None, Some(live)) => (live.watermark, u32::MAX),
+            (None, None) => (u32::MAX, u32::MAX),
+        };
+        if let Some(id) = step {
+            let missing = || Rejection::NotFound { what: "step", id: id.to_string() };
+            let step = self.store.step(project, id).await?.filter(|step| step.turn_id == item.turn_id);
+            end = end.min(step.ok_or_else(missing)?.output_len);
+        }
+        Ok((watermark, end))
+    }
+
+    /// A box as far as it reaches now.
+    pub(super) async fn box_reach(&self, project: &ProjectId, box_id: BoxId) -> Result<Segment, KernelError> {
+        let head = self.view_box(project, box_id, None).await?.head;
+        Ok(Segment { box_id, generation: head.generation, len: head.len })
+    }
+}
+
+#[derive(Default)]
+struct Gathered {
+    placed: Vec<Placed>,
+    seen: HashSet<CardId>,
+}
+
+impl Gathered {
+    fn add(
+        &mut self,
+        cards: &[Arc<Card>],
+        reach: Segment,
+        first: usize,
+        kind: impl Fn(&Card) -> (Layer, Cause),
+    ) {
+        for (index, card) in cards.iter().enumerate() {
+            if !self.seen.insert(card.id) {
+                continue;
+            }
+            let (layer, cause) = kind(card);
+            let place =
+                Place { box_id: reach.box_id, generation: reach.generation, index: (first + index) as u32 };
+            self.placed.push(Placed { card: Arc::clone(card), place, layer, cause });
+        }
+    }
+}
+
+impl Placed {
+    /// The card as a piece of a request.
+    pub(super) fn piece(&self, tokens: u32, is_pinned: bool) -> Piece<'_> {
+        Piece {
+            layer: self.layer,
+            context_key: None,
+            cause: self.cause,
+            body: Body::Card(&self.card),
+            reference: Reference::Card { id: self.card.id, place: Some(self.place) },
+            tokens,
+            pinned: is_pinned,
+        }
+    }
+}
+
+impl Material {
+    /// Cards by id.
+    pub(super) fn by_id(&self) -> HashMap<CardId, &Placed> {
+        self.placed.iter().map(|placed| (placed.card.id, placed)).collect()
+    }
+}

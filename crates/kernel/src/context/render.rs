@@ -1,0 +1,178 @@
+//! A call as it was: its manifest, expanded, and the request rendered again and held against its hash (RP-02).
+
+use super::blocks::MANIFEST;
+use crate::{Kernel, KernelError};
+use cardwire_context::{
+    lint,
+    manifest::{self, ExpandedEntry},
+    render::{self, RequestSpec},
+    tokens::Tokenizer,
+};
+use cardwire_model::{
+    BoxId, CanonicalJson, Card, CardId, Cause, Generation, Layer, Manifest, ProjectId, Segment, Source,
+};
+use cardwire_protocol::Rejection;
+use std::{collections::HashMap, sync::Arc};
+
+/// One card or block of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallEntry {
+    /// Of which layer.
+    pub layer: Layer,
+    /// `framework__context` and the like, for blocks.
+    pub context_key: Option<String>,
+    /// The card, or the card that keeps the block's text.
+    pub card_id: CardId,
+    /// It is a block.
+    pub is_block: bool,
+    /// What it cost; 0 when the card is gone.
+    pub tokens: u32,
+    /// Why it is there.
+    pub cause: Cause,
+}
+
+/// A call with every card it showed.
+#[derive(Debug, Clone)]
+pub struct ExpandedCall {
+    /// Its id.
+    pub call_id: CardId,
+    /// Its record.
+    pub manifest: Manifest,
+    /// What was sent, in order.
+    pub entries: Vec<CallEntry>,
+}
+
+/// A request that was rendered again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RenderedCall {
+    /// The body, if everything it needs is there.
+    pub body: Option<String>,
+    /// The body is the one that was sent, byte for byte.
+    pub hash_ok: bool,
+    /// Which entry is missing, or why it cannot be rendered.
+    pub missing: Option<String>,
+}
+
+pub(super) type BoxLists = HashMap<(BoxId, Generation), Vec<CardId>>;
+
+impl Kernel {
+    /// The record of a call.
+    pub(crate) async fn call_manifest(
+        &self,
+        project: &ProjectId,
+        call: CardId,
+    ) -> Result<Manifest, KernelError> {
+        let missing = || Rejection::NotFound { what: "call", id: call.to_string() };
+        let card = self.get_cards(project, &[call], true).await?.pop().ok_or_else(missing)?;
+        if card.kind.as_str() != MANIFEST {
+            return Err(missing().into());
+        }
+        Ok(manifest::from_json(&card.content).ok_or_else(missing)?)
+    }
+
+    /// A call with every card it showed.
+    pub async fn call(&self, project: &ProjectId, call: CardId) -> Result<ExpandedCall, KernelError> {
+        let record = self.call_manifest(project, call).await?;
+        let lists = self.box_lists(project, &record).await?;
+        let expanded = expand(&record, &lists);
+        let expanded = expanded.map_err(|missing| Rejection::Conflict(missing.to_string()))?;
+        let cards = self.cards_of(project, &expanded).await?;
+        let tokenizer = Tokenizer::from_name(&record.tokenizer).unwrap_or(Tokenizer::Estimate);
+        let entry = |entry: &ExpandedEntry<'_>| CallEntry {
+            layer: entry.layer,
+            context_key: entry.context_key.map(str::to_owned),
+            card_id: entry.card_id,
+            is_block: entry.is_block,
+            tokens: cards.get(&entry.card_id).map_or(0, |card| self.counts.card(tokenizer, card)),
+            cause: entry.cause,
+        };
+        let entries = expanded.iter().map(entry).collect();
+        Ok(ExpandedCall { call_id: call, entries, manifest: record })
+    }
+
+    /// Renders a call again and holds it against the hash of what was sent.
+    pub async fn render_call(&self, project: &ProjectId, call: CardId) -> Result<RenderedCall, KernelError> {
+        let record = self.call_manifest(project, call).await?;
+        let gone = |missing: String| RenderedCall { body: None, hash_ok: false, missing: Some(missing) };
+        if record.template != render::TEMPLATE {
+            let other = &record.template;
+            return Ok(gone(format!(
+                "the request was made by {other}, this server makes {}",
+                render::TEMPLATE
+            )));
+        }
+        let lists = self.box_lists(project, &record).await?;
+        let expanded = match expand(&record, &lists) {
+            Ok(expanded) => expanded,
+            Err(missing) => return Ok(gone(missing.to_string())),
+        };
+        let cards = self.cards_of(project, &expanded).await?;
+        let tools = match record.tools {
+            None => None,
+            Some(id) => match self.get_cards(project, &[id], false).await?.pop() {
+                Some(card) => Some(card),
+                None => return Ok(gone(format!("the list of tools, card {id}, is missing"))),
+            },
+        };
+        let pieces = match manifest::rebuild(&expanded, |id| cards.get(&id).map(AsRef::as_ref)) {
+            Ok(pieces) => pieces,
+            Err(missing) => return Ok(gone(missing.to_string())),
+        };
+        let linted = match lint::lint(record.provider, &pieces) {
+            Ok(linted) => linted,
+            Err(error) => return Ok(gone(error.to_string())),
+        };
+        let tools: Option<&CanonicalJson> = tools.as_ref().map(|card| &card.content);
+        let spec =
+            RequestSpec { provider: record.provider, model: &record.model, params: &record.params, tools };
+        let body = render::render(&linted, &spec);
+        let hash_ok = render::sha256(&body) == record.request_sha256;
+        Ok(RenderedCall { body: String::from_utf8(body).ok(), hash_ok, missing: None })
+    }
+
+    /// The flattened boxes that a manifest refers to.
+    pub(super) async fn box_lists(
+        &self,
+        project: &ProjectId,
+        record: &Manifest,
+    ) -> Result<BoxLists, KernelError> {
+        let mut reaches: HashMap<(BoxId, Generation), u32> = HashMap::new();
+        for entry in &record.entries {
+            if let Source::Stretch(stretch) = &entry.source {
+                let len = reaches.entry((stretch.box_id, stretch.generation)).or_default();
+                *len = (*len).max(stretch.to);
+            }
+        }
+        let mut lists = HashMap::new();
+        for ((box_id, generation), len) in reaches {
+            let ids = self.reach_ids(project, Some(Segment { box_id, generation, len })).await?;
+            lists.insert((box_id, generation), ids);
+        }
+        Ok(lists)
+    }
+
+    /// The visible cards of a call: from memory where its boxes are there.
+    async fn cards_of(
+        &self,
+        project: &ProjectId,
+        entries: &[ExpandedEntry<'_>],
+    ) -> Result<HashMap<CardId, Arc<Card>>, KernelError> {
+        let ids: Vec<CardId> = entries.iter().map(|entry| entry.card_id).collect();
+        let mut cards = HashMap::with_capacity(ids.len());
+        for ids in ids.chunks(READ_CARDS) {
+            let found = self.get_cards(project, ids, false).await?;
+            cards.extend(found.into_iter().map(|card| (card.id, card)));
+        }
+        Ok(cards)
+    }
+}
+
+/// Cards read at once.
+const READ_CARDS: usize = 500;
+
+fn expand<'m>(
+    record: &'m Manifest,
+    lists: &BoxLists,
+) -> Result<Vec<ExpandedEntry<'m>>, manifest::MissingEntry> {
+    manifest::expand(record, |box_id, generation| lists.get(&(box_id, generation)).map(Vec::as_slice))
+}

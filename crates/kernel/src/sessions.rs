@@ -1,0 +1,162 @@
+//! Sessions: load, decide, commit; and what readers see of them. What a session is made of is decided in
+//! `protocol::session`.
+
+mod compact;
+mod load;
+mod reads;
+mod turn;
+
+pub use compact::{CompactRequest, Compacted, Summariser, SummaryAnswer, SummaryRequest};
+pub use reads::{CheckpointView, SessionView};
+
+use crate::{Caller, Done, Kernel, KernelError, Remember};
+use cardwire_model::{CardId, Keys, ProjectId, Realm, Session, SessionKey, limits};
+use cardwire_protocol::{
+    Decision, Moment, Rejection,
+    idempotency::{self, Known},
+    session::{
+        State, delete, experience,
+        patch::{self, Patch, Patched},
+        restore::{self, Restore},
+    },
+};
+use cardwire_store::CommitError;
+pub(crate) use load::{Pointed, Wanted};
+use serde_json::Value;
+pub(crate) use turn::Remembered;
+
+impl Kernel {
+    /// Changes a session, or makes it.
+    pub async fn patch_session(
+        &self,
+        project: &ProjectId,
+        caller: &Caller,
+        key: &SessionKey,
+        patch: &Patch,
+        remember: Option<&Remember<Patched>>,
+    ) -> Result<Done<Patched>, KernelError> {
+        self.session_command(project, caller, key, Wanted::Patch(patch), remember, |state, moment| {
+            patch::decide(state, patch, moment)
+        })
+        .await
+    }
+
+    /// Puts a session back to an earlier checkpoint.
+    pub async fn restore_session(
+        &self,
+        project: &ProjectId,
+        caller: &Caller,
+        key: &SessionKey,
+        checkpoint: CardId,
+    ) -> Result<Session, KernelError> {
+        let to = self.checkpoint(project, key, checkpoint).await?;
+        let lists = (
+            self.reach_ids(project, to.memory).await?,
+            self.reach_ids(project, to.results).await?,
+            self.reach_ids(project, to.timeline).await?,
+        );
+        let (memory, results, timeline) = lists;
+        let command = Restore { to, memory, results, timeline };
+        self.session_once(project, caller, key, Wanted::Row, |state, moment| {
+            restore::decide(state, &command, moment)
+        })
+        .await
+    }
+
+    /// Deletes a session and the cards it shows.
+    pub async fn delete_session(
+        &self,
+        project: &ProjectId,
+        caller: &Caller,
+        key: &SessionKey,
+    ) -> Result<(), KernelError> {
+        let cards = self.session_cards(project, key).await?;
+        self.session_once(project, caller, key, Wanted::Row, |state, moment| {
+            delete::decide(state, &cards, moment)
+        })
+        .await
+    }
+
+    /// Keeps what is known for the experience of a session.
+    pub(crate) async fn keep_experience(
+        &self,
+        project: &ProjectId,
+        caller: &Caller,
+        key: &SessionKey,
+        seen: Option<CardId>,
+        record: &Value,
+    ) -> Result<Session, KernelError> {
+        self.session_once(project, caller, key, Wanted::Row, |state, moment| {
+            experience::keep(state, seen, record, moment)
+        })
+        .await
+    }
+
+    /// Saves the experience of a session.
+    pub(crate) async fn put_experience(
+        &self,
+        project: &ProjectId,
+        caller: &Caller,
+        key: &SessionKey,
+        save: &experience::Save,
+    ) -> Result<Session, KernelError> {
+        self.session_once(project, caller, key, Wanted::Row, |state, moment| {
+            experience::save(state, save, moment)
+        })
+        .await
+    }
+
+    async fn session_once<T>(
+        &self,
+        project: &ProjectId,
+        caller: &Caller,
+        key: &SessionKey,
+        wanted: Wanted<'_>,
+        decide: impl Fn(&State, &Moment) -> Result<Decision<T>, Rejection> + Send + Sync,
+    ) -> Result<T, KernelError> {
+        match self.session_command(project, caller, key, wanted, None, decide).await? {
+            Done::Fresh(outcome) => Ok(outcome),
+            Done::Replayed(_) => Err(KernelError::Contended),
+        }
+    }
+
+    /// The loop of every command on a session.
+    async fn session_command<T>(
+        &self,
+        project: &ProjectId,
+        caller: &Caller,
+        key: &SessionKey,
+        wanted: Wanted<'_>,
+        remember: Option<&Remember<T>>,
+        decide: impl Fn(&State, &Moment) -> Result<Decision<T>, Rejection> + Send + Sync,
+    ) -> Result<Done<T>, KernelError> {
+        let realm = Realm::from(project.clone());
+        // Commands on one session wait for each other here instead of conflicting in the store.
+        let _passed = self.session_stile.pass(project, key).await;
+        for attempt in 0..limits::DECIDE_ATTEMPTS {
+            let known = match remember {
+                Some(remember) => {
+                    let keys = Keys { answer: Some(remember.key.clone()), ..Keys::default() };
+                    idempotency::known(&self.store.load(&realm, &keys).await?, &remember.key)?
+                }
+                None => Known::Repeatable,
+            };
+            if let Known::Answered(answer) = known {
+                return Ok(Done::Replayed(answer));
+            }
+            let state = self.session_state(project, key, wanted, attempt > 0).await?;
+            let moment = self.moment(caller);
+            let Decision { mut commit, outcome } = decide(&state, &moment)?;
+            if let (Some(remember), Known::New) = (remember, known) {
+                let answer = (remember.render)(&outcome);
+                commit.writes.push(idempotency::remember(&remember.key, answer, moment.now));
+            }
+            match self.commit(commit).await {
+                Ok(()) => return Ok(Done::Fresh(outcome)),
+                Err(CommitError::Conflict(_)) => {}
+                Err(CommitError::Store(error)) => return Err(error.into()),
+            }
+        }
+        Err(KernelError::Contended)
+    }
+}

@@ -1,0 +1,151 @@
+//! Compaction (CP-01..CP-08): plan what to cover, have it summarised, and put the summary in its place. Whatever fails on
+//! the way leaves the session as it was.
+
+use super::load::Wanted;
+use crate::{Caller, Kernel, KernelError};
+use async_trait::async_trait;
+use cardwire_context::compaction;
+use cardwire_model::{CardId, ProjectId, Session, SessionKey};
+use cardwire_protocol::{
+    Rejection,
+    session::{
+        Held,
+        compact::{self, Compact},
+    },
+};
+
+/// What a summariser is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SummaryRequest {
+    /// How it is to work.
+    pub system_prompt: &'static str,
+    /// What it is to summarise.
+    pub prompt: String,
+}
+
+/// What a summariser said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SummaryAnswer {
+    /// The text.
+    pub text: String,
+    /// It wanted to call tools, which a summary never needs.
+    pub tool_calls: bool,
+}
+
+/// What makes a summary of a conversation: a model.
+#[async_trait]
+pub trait Summariser: Send + Sync {
+    /// Summarises, or says why not.
+    async fn summarise(&self, request: &SummaryRequest) -> Result<SummaryAnswer, String>;
+}
+
+/// A compaction to do.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CompactRequest {
+    /// Messages at the end that stay.
+    pub min_keep: Option<usize>,
+    /// Used instead of asking the summariser.
+    pub summary: Option<String>,
+}
+
+/// How a compaction ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Compacted {
+    /// There was nothing to cover.
+    Nothing(Session),
+    /// The summary stands for so many messages.
+    Done {
+        /// The session now.
+        session: Session,
+        /// How many messages are covered.
+        covered: usize,
+        /// The summary.
+        summary: String,
+    },
+    /// No summary; everything is as it was (CP-06).
+    Failed {
+        /// The session, unchanged.
+        session: Session,
+        /// Why.
+        error: String,
+    },
+}
+
+impl Kernel {
+    /// Compacts the memory of a session.
+    pub async fn compact_session(
+        &self,
+        project: &ProjectId,
+        caller: &Caller,
+        key: &SessionKey,
+        request: &CompactRequest,
+    ) -> Result<Compacted, KernelError> {
+        let state = self.session_state(project, key, Wanted::Memory, false).await?;
+        let missing = || Rejection::NotFound { what: "session", id: key.to_string() };
+        let session = state.row.clone().filter(|row| row.deleted_at.is_none()).ok_or_else(missing)?;
+        let memory = state.memory.clone().unwrap_or_default();
+        let entries: Vec<_> = memory.iter().map(entry).collect();
+        let settings = self.live_project(project).await?.settings.context;
+        let configured = settings.min_keep_entries.map(|keep| keep as usize);
+        let min_keep = request.min_keep.or(configured).unwrap_or(compaction::MIN_KEEP_ENTRIES);
+        let Some(plan) = compaction::plan(&entries, min_keep) else { return Ok(Compacted::Nothing(session)) };
+        let given = match &request.summary {
+            Some(summary) => compaction::check_summary(summary, false),
+            None => match self.ask_summariser(project, &memory, &plan.cover, state.summary.as_deref()).await?
+            {
+                Ok(answer) => compaction::check_summary(&answer.text, answer.tool_calls),
+                Err(error) => return Ok(Compacted::Failed { session, error }),
+            },
+        };
+        let summary = match given {
+            Ok(summary) => summary,
+            Err(fault) => return Ok(Compacted::Failed { session, error: fault.to_string() }),
+        };
+        let command = Compact {
+            summary: summary.clone(),
+            covers: compaction::ranges(&plan.cover),
+            keep: plan.keep.clone(),
+            version: session.version.get(),
+        };
+        let session = self
+            .session_once(project, caller, key, Wanted::Memory, |state, moment| {
+                compact::decide(state, &command, moment)
+            })
+            .await?;
+        Ok(Compacted::Done { session, covered: plan.cover.len(), summary })
+    }
+
+    async fn ask_summariser(
+        &self,
+        project: &ProjectId,
+        memory: &[Held],
+        cover: &[usize],
+        previous: Option<&str>,
+    ) -> Result<Result<SummaryAnswer, String>, KernelError> {
+        let Some(summariser) = &self.context.summariser else {
+            return Ok(Err("no summariser is configured; give `summary`".to_owned()));
+        };
+        let ids: Vec<CardId> = cover.iter().map(|place| memory[*place].card_id).collect();
+        let cards = self.get_cards(project, &ids, false).await?;
+        let texts: Vec<_> = cards
+            .iter()
+            .map(|card| {
+                let text = card.content.to_text().unwrap_or_else(|| card.content.as_str().to_owned());
+                (card.role.into(), text)
+            })
+            .collect();
+        let lines: Vec<_> = texts.iter().map(|(speaker, text)| (*speaker, text.as_str())).collect();
+        let prompt = compaction::prompt(&lines, previous);
+        let request = SummaryRequest { system_prompt: compaction::SYSTEM_PROMPT, prompt };
+        Ok(summariser.summarise(&request).await)
+    }
+}
+
+fn entry(held: &Held) -> compaction::Entry {
+    compaction::Entry {
+        speaker: held.speaker,
+        pinned: held.pinned,
+        calls: held.calls.clone(),
+        answers: held.answers.clone(),
+    }
+}

@@ -1,0 +1,177 @@
+//! What readers see of a session.
+
+use super::load::Pointed;
+use crate::{Kernel, KernelError};
+use cardwire_model::{
+    Card, CardId, Checkpoint, Namespace, ProjectId, Segment, Session, SessionId, SessionKey, Timestamp,
+};
+use cardwire_protocol::{
+    Rejection,
+    session::{finish::DELIVERABLES, message},
+};
+use serde_json::{Map, Value};
+use std::sync::Arc;
+
+/// A session, now or at an earlier checkpoint.
+#[derive(Debug, Clone)]
+pub struct SessionView {
+    /// Its row.
+    pub session: Session,
+    /// The version that is shown.
+    pub version: u64,
+    /// The checkpoint that is shown.
+    pub checkpoint: Checkpoint,
+    /// The ordinary fields.
+    pub fields: Map<String, Value>,
+    /// The messages of memory, in order.
+    pub messages: Vec<Arc<Card>>,
+    /// The results of the plan.
+    pub results: Vec<Arc<Card>>,
+    /// What happened.
+    pub timeline: Vec<Arc<Card>>,
+    /// What stands for older messages.
+    pub summary: Option<String>,
+}
+
+/// One checkpoint of a session.
+#[derive(Debug, Clone)]
+pub struct CheckpointView {
+    /// Its card, by which it is named.
+    pub id: CardId,
+    /// Where everything is.
+    pub checkpoint: Checkpoint,
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
+impl Kernel {
+    /// A session, as it is or as a checkpoint says.
+    pub async fn session(
+        &self,
+        project: &ProjectId,
+        key: &SessionKey,
+        at: Option<CardId>,
+    ) -> Result<SessionView, KernelError> {
+        let session = self.live_session(project, key).await?;
+        let pointed = match at {
+            None => self.pointed(project, &session).await?,
+            Some(card) => {
+                let checkpoint = self.checkpoint(project, key, card).await?;
+                Arc::new(self.point(project, checkpoint).await?)
+            }
+        };
+        let Pointed { checkpoint, fields, summary } = pointed.as_ref();
+        let shown = |cards: Vec<Arc<Card>>| {
+            let now = self.now();
+            cards.into_iter().filter(|card| card.is_visible(now)).collect::<Vec<_>>()
+        };
+        let memory = shown(self.reach_cards(project, checkpoint.memory).await?);
+        Ok(SessionView {
+            version: checkpoint.version,
+            messages: memory.into_iter().filter(|card| card.kind.as_str() == message::KIND).collect(),
+            results: shown(self.reach_cards(project, checkpoint.results).await?),
+            timeline: shown(self.reach_cards(project, checkpoint.timeline).await?),
+            summary: summary.clone(),
+            checkpoint: checkpoint.clone(),
+            fields: fields.clone(),
+            session,
+        })
+    }
+
+    /// The row of a session that is there.
+    pub(crate) async fn live_session(
+        &self,
+        project: &ProjectId,
+        key: &SessionKey,
+    ) -> Result<Session, KernelError> {
+        let found = self.store.session(project, key).await?.filter(|row| row.deleted_at.is_none());
+        found.ok_or_else(|| Rejection::NotFound { what: "session", id: key.to_string() }.into())
+    }
+
+    /// Sessions of a namespace by name.
+    pub async fn list_sessions(
+        &self,
+        project: &ProjectId,
+        namespace: &Namespace,
+        after: Option<&SessionId>,
+        limit: usize,
+    ) -> Result<Vec<Session>, KernelError> {
+        let (mut after, mut found) = (after.cloned(), vec![]);
+        // Deleted ones are passed over, so a page may take more than one read.
+        loop {
+            let page = self.store.sessions(project, namespace, after.as_ref(), limit).await?;
+            let ended = page.len() < limit;
+            after = page.last().map(|session| session.key.session.clone());
+            found.extend(page.into_iter().filter(|session| session.deleted_at.is_none()));
+            if ended || found.len() >= limit {
+                break;
+            }
+        }
+        found.truncate(limit);
+        Ok(found)
+    }
+
+    /// Checkpoints of a session, newest first, from `before` on backwards.
+    pub async fn list_checkpoints(
+        &self,
+        project: &ProjectId,
+        key: &SessionKey,
+        before: Option<CardId>,
+        limit: usize,
+    ) -> Result<Vec<CheckpointView>, KernelError> {
+        let session = self.live_session(project, key).await?;
+        let mut next = match before {
+            None => Some(session.checkpoint),
+            Some(card) => self.checkpoint(project, key, card).await?.previous,
+        };
+        let mut found = vec![];
+        while let Some(id) = next.filter(|_| found.len() < limit) {
+            let card = self.own_card(project, id).await?;
+            let Some(checkpoint) = Checkpoint::from_json(&card.content, key) else { break };
+            next = checkpoint.previous;
+            found.push(CheckpointView { id, checkpoint, created_at: card.created_at });
+        }
+        Ok(found)
+    }
+
+    /// The summary of a checkpoint.
+    pub(crate) async fn summary_text(
+        &self,
+        project: &ProjectId,
+        checkpoint: &Checkpoint,
+    ) -> Result<Option<String>, KernelError> {
+        let Some(card) = checkpoint.summary else { return Ok(None) };
+        let content = self.own_card(project, card).await?.content.to_value();
+        Ok(content["summary"].as_str().map(str::to_owned))
+    }
+
+    /// Every visible card that a session shows: what is deleted with it.
+    pub(super) async fn session_cards(
+        &self,
+        project: &ProjectId,
+        key: &SessionKey,
+    ) -> Result<Vec<CardId>, KernelError> {
+        let session = self.live_session(project, key).await?;
+        let pointed = self.pointed(project, &session).await?;
+        let Checkpoint { memory, results, timeline, fields, summary, experience, .. } = pointed.checkpoint;
+        let mut ids: Vec<CardId> = [fields, summary, experience].into_iter().flatten().collect();
+        for reach in [memory, results, timeline] {
+            ids.extend(self.reach_ids(project, reach).await?);
+        }
+        let delivered = pointed.fields.get(DELIVERABLES).and_then(Value::as_object);
+        let delivered = delivered.into_iter().flat_map(Map::values).filter_map(Value::as_str);
+        ids.extend(delivered.filter_map(|id| id.parse::<CardId>().ok()));
+        let ids = cardwire_protocol::facts::distinct(&ids);
+        let cards = self.get_cards(project, &ids, false).await?;
+        Ok(cards.iter().map(|card| card.id).collect())
+    }
+
+    /// The ids that a stretch of a box shows.
+    pub(crate) async fn reach_ids(
+        &self,
+        project: &ProjectId,
+        reach: Option<Segment>,
+    ) -> Result<Vec<CardId>, KernelError> {
+        Ok(self.reach_cards(project, reach).await?.iter().map(|card| card.id).collect())
+    }
+}

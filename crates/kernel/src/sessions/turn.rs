@@ -1,0 +1,90 @@
+//! The memory of a turn that belongs to a session (ST-07): what was asked and what came of it are written in the commit
+//! that ends the turn, under its id. Before that commit nothing of it is in memory, after it everything is, once.
+
+use super::load::Wanted;
+use crate::{Kernel, KernelError};
+use cardwire_model::{
+    Card, CardId, Commit, Ended, InboxKind, ProjectId, Segment, SessionKey, Snapshot, TaskStatus, TurnId,
+    TurnPayload, Write,
+};
+use cardwire_protocol::{
+    Moment,
+    session::{patch, turn as memory},
+    turn::view,
+};
+use std::sync::Arc;
+
+/// What a session remembers.
+pub(crate) struct Remembered {
+    pub(crate) key: SessionKey,
+    pub(crate) reach: Option<Segment>,
+    pub(crate) cards: Vec<Arc<Card>>,
+}
+
+/// A turn that a commit ends well.
+struct Answered {
+    turn_id: TurnId,
+    payload: TurnPayload,
+    key: SessionKey,
+    deliverable: CardId,
+}
+
+impl Kernel {
+    /// What a commit that ends a turn of a session writes to that session.
+    pub(crate) async fn turn_memory(
+        &self,
+        project: &ProjectId,
+        snapshot: &Snapshot,
+        commit: &Commit,
+        moment: &Moment,
+    ) -> Result<Option<Commit>, KernelError> {
+        let Some(answered) = answered(snapshot, commit) else { return Ok(None) };
+        let context = self.box_cards(project, answered.payload.context_box).await?.cards;
+        let input = view::instruction(context.iter().map(AsRef::as_ref)).map(|card| card.content.clone());
+        let deliverable = match written(commit, answered.deliverable) {
+            Some(card) => card.content.clone(),
+            None => self.own_card(project, answered.deliverable).await?.content.clone(),
+        };
+        let patch = memory::pair(answered.turn_id, input, deliverable);
+        let state = self.session_state(project, &answered.key, Wanted::Patch(&patch), true).await?;
+        Ok(Some(patch::decide(&state, &patch, moment)?.commit))
+    }
+
+    /// The session that a turn belongs to, and what it remembers.
+    pub(crate) async fn session_of_turn(
+        &self,
+        project: &ProjectId,
+        payload: &TurnPayload,
+    ) -> Result<Option<Remembered>, KernelError> {
+        let Some(key) = memory::session_of(&payload.runtime_config) else { return Ok(None) };
+        let state = self.session_state(project, &key, Wanted::Row, false).await?;
+        let reach = state.checkpoint.memory;
+        let cards = self.reach_cards(project, reach).await?;
+        Ok(Some(Remembered { key, reach, cards }))
+    }
+}
+
+fn answered(snapshot: &Snapshot, commit: &Commit) -> Option<Answered> {
+    let item = &snapshot.turn.as_ref()?.item;
+    // Most turns belong to no session: do not parse what cannot name one.
+    if !item.payload.contains("session_id") {
+        return None;
+    }
+    let ended = |write: &Write| match write {
+        Write::UpdateInbox { item: row, .. } if row.id == item.id && row.kind == InboxKind::Turn => {
+            row.ended.clone().filter(|ended| ended.status == TaskStatus::Success)
+        }
+        _ => None,
+    };
+    let Ended { deliverable, .. } = commit.writes.iter().find_map(ended)?;
+    let payload = TurnPayload::from_stored(&item.payload).ok()?;
+    let key = memory::session_of(&payload.runtime_config)?;
+    Some(Answered { turn_id: item.turn_id, payload, key, deliverable })
+}
+
+fn written(commit: &Commit, id: CardId) -> Option<&Card> {
+    commit.writes.iter().find_map(|write| match write {
+        Write::PutCard(card) if card.id == id => Some(card.as_ref()),
+        _ => None,
+    })
+}

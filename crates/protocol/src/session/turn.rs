@@ -1,0 +1,65 @@
+//! Turns that belong to a session (ST-07): which, and what is remembered of them.
+
+use super::{
+    message::said,
+    patch::{MessagesOp, Patch},
+};
+use cardwire_model::{CanonicalJson, Invalid, Namespace, SessionKey, Speaker, TurnId};
+use serde_json::Value;
+
+/// The session that the settings of a run name, in `session_id` and `namespace`.
+pub fn session_of(runtime_config: &CanonicalJson) -> Option<SessionKey> {
+    check(runtime_config).ok().flatten()
+}
+
+/// The same, refusing what names none.
+pub fn check(runtime_config: &CanonicalJson) -> Result<Option<SessionKey>, Invalid> {
+    let settings = runtime_config.to_value();
+    let text = |name: &str| match settings.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.as_str())),
+        Some(_) => Err(Invalid::field(format!("runtime_config/{name}"), "must be a string")),
+    };
+    let at = |name: &'static str, invalid: Invalid| match invalid {
+        Invalid::Field { reason, .. } => Invalid::field(format!("runtime_config/{name}"), reason),
+        other @ (Invalid::Coded { .. } | Invalid::TooLarge { .. }) => other,
+    };
+    let Some(session) = text("session_id")? else { return Ok(None) };
+    let namespace = match text("namespace")? {
+        Some(name) => name.parse().map_err(|invalid| at("namespace", invalid))?,
+        None => Namespace::default(),
+    };
+    let session = session.parse().map_err(|invalid| at("session_id", invalid))?;
+    Ok(Some(SessionKey { namespace, session }))
+}
+
+/// What is remembered of a turn that ended well: what was asked, under the turn's id, and what came of it.
+pub fn pair(turn: TurnId, input: Option<CanonicalJson>, deliverable: CanonicalJson) -> Patch {
+    let asked = input.map(|content| said(turn.to_string(), Speaker::Human, content, None));
+    let answer = said(format!("{turn}_reply"), Speaker::Ai, deliverable, None);
+    let messages = asked.into_iter().chain([answer]).collect();
+    Patch { messages: Some(MessagesOp::Append(messages)), ..Patch::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::agent::json;
+
+    /// ST-07
+    #[test]
+    fn a_turn_names_its_session_in_the_settings_of_the_run() {
+        assert_eq!(session_of(&json("{}")), None);
+        let named = session_of(&json(r#"{"session_id":"s"}"#)).unwrap();
+        assert_eq!(named.to_string(), "default:s");
+        let named = session_of(&json(r#"{"namespace":"n","session_id":"s"}"#)).unwrap();
+        assert_eq!(named.to_string(), "n:s");
+        for (bad, field) in [
+            (r#"{"session_id":7}"#, "runtime_config/session_id"),
+            (r#"{"session_id":"a b"}"#, "runtime_config/session_id"),
+            (r#"{"session_id":"a","namespace":"*"}"#, "runtime_config/namespace"),
+        ] {
+            assert_eq!(check(&json(bad)).unwrap_err().field_name(), field);
+        }
+    }
+}

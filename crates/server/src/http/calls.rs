@@ -1,0 +1,34 @@
+//! Model calls: composing the next one of a turn, and showing one that was made (RP-01, RP-02).
+
+use super::worker::fence;
+use crate::{
+    error::{Answer, ApiError},
+    request::Request,
+    respond,
+};
+use cardwire_api::{
+    ErrorCode,
+    calls::{CallContextOut, ModelCallIn, ModelCallOut},
+};
+
+pub(crate) async fn compose(request: Request) -> Answer {
+    let body: ModelCallIn = request.body()?;
+    let fence = fence(&request, body.turn_epoch)?;
+    let (kernel, command) = (&request.state.kernel, body.into_request(fence)?);
+    let call = kernel.compose_call(request.project()?, &request.caller()?, &command).await?;
+    respond::created(&ModelCallOut::new(call)?)
+}
+
+pub(crate) async fn show(request: Request) -> Answer {
+    let (project, kernel) = (request.project()?, &request.state.kernel);
+    // Steps may name calls that were not composed here, by ids of any form: those have no manifest.
+    let name = request.params.get("call_id").map_or("", String::as_str);
+    let missing = |_| ApiError::new(ErrorCode::NotFound, format!("call not found: {name}"));
+    let id = name.parse().map_err(missing)?;
+    let call = kernel.call(project, id).await?;
+    let rendered = match request.flag("render")?.unwrap_or(false) {
+        true => Some(kernel.render_call(project, id).await?),
+        false => None,
+    };
+    respond::ok(&CallContextOut::new(&call, rendered)?)
+}

@@ -1,0 +1,48 @@
+//! Documents: taken in, listed, searched, dropped (KN-01..KN-04).
+
+use super::{next_cursor, sessions::namespace};
+use crate::{error::Answer, request::Request, respond};
+use cardwire_api::{
+    knowledge::{DocumentIn, FoundList, FoundOut, SourceList, SourceOut, TakenInOut, method},
+    parse,
+};
+use cardwire_kernel::{KnowledgeQuery, protocol::knowledge};
+
+/// Sections found when the caller does not say, and at most.
+const FOUND: (usize, usize) = (8, 100);
+
+pub(crate) async fn take_in(request: Request) -> Answer {
+    let document = request.body::<DocumentIn>()?.into_document()?;
+    let (namespace, source_id) = (document.namespace.clone(), document.source_id.clone());
+    let taken = request.state.kernel.take_in(request.project()?, &request.caller()?, document).await?;
+    respond::created(&TakenInOut::new(&namespace, source_id, taken))
+}
+
+pub(crate) async fn list(request: Request) -> Answer {
+    let (limit, namespace) = (request.page_limit()?, namespace(&request)?);
+    let after = request.text("cursor");
+    after.map(knowledge::check_source).transpose().map_err(|invalid| parse::at(invalid, "cursor"))?;
+    let page = request.state.kernel.list_sources(request.project()?, &namespace, after, limit).await?;
+    respond::ok(&SourceList {
+        items: page.iter().map(SourceOut::from).collect(),
+        next_cursor: next_cursor(&page, limit, |source| source.source_id.clone()),
+    })
+}
+
+pub(crate) async fn search(request: Request) -> Answer {
+    let query = KnowledgeQuery {
+        shelf: knowledge::shelf(&namespace(&request)?),
+        text: request.required("query")?.to_owned(),
+        method: method(request.text("method"))?,
+        top_k: request.limit(FOUND.0, FOUND.1)?,
+    };
+    let found = request.state.kernel.search_sections(request.project()?, &query).await?;
+    respond::ok(&FoundList { items: found.iter().map(FoundOut::from).collect() })
+}
+
+pub(crate) async fn remove(request: Request) -> Answer {
+    let (namespace, source_id) = (namespace(&request)?, request.required("source_id")?);
+    let (kernel, caller) = (&request.state.kernel, request.caller()?);
+    kernel.drop_source(request.project()?, &caller, &namespace, source_id).await?;
+    respond::no_content()
+}

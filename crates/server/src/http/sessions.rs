@@ -1,0 +1,82 @@
+//! Sessions: reading, patching, compacting, going back (API-11).
+
+use super::{next_cursor, remembered};
+use crate::{error::Answer, request::Request, respond};
+use axum::http::StatusCode;
+use cardwire_api::{
+    knowledge, parse,
+    sessions::{
+        CheckpointList, CheckpointOut, CompactIn, CompactedOut, PatchIn, PatchedOut, RestoreIn, RestoredOut,
+        SessionList, SessionOut, SessionRowOut,
+    },
+};
+use cardwire_kernel::{Done, protocol::session::patch::Patched};
+use cardwire_model::{Invalid, Namespace, SessionKey};
+
+/// The namespace that the query names.
+pub(super) fn namespace(request: &Request) -> Result<Namespace, Invalid> {
+    knowledge::namespace(request.text("namespace"))
+}
+
+/// The session that path and query name.
+pub(super) fn key(request: &Request) -> Result<SessionKey, Invalid> {
+    Ok(SessionKey { namespace: namespace(request)?, session: request.param("session_id")? })
+}
+
+pub(crate) async fn list(request: Request) -> Answer {
+    let (limit, after) = (request.page_limit()?, request.parsed("cursor")?);
+    let (kernel, namespace) = (&request.state.kernel, namespace(&request)?);
+    let page = kernel.list_sessions(request.project()?, &namespace, after.as_ref(), limit).await?;
+    respond::ok(&SessionList {
+        items: page.iter().map(SessionRowOut::from).collect(),
+        next_cursor: next_cursor(&page, limit, |session| session.key.session.to_string()),
+    })
+}
+
+pub(crate) async fn get(request: Request) -> Answer {
+    let (key, at) = (key(&request)?, request.parsed("checkpoint")?);
+    let view = request.state.kernel.session(request.project()?, &key, at).await?;
+    respond::ok(&SessionOut::new(view, at))
+}
+
+pub(crate) async fn delete(request: Request) -> Answer {
+    let key = key(&request)?;
+    request.state.kernel.delete_session(request.project()?, &request.caller()?, &key).await?;
+    respond::no_content()
+}
+
+pub(crate) async fn patch(request: Request) -> Answer {
+    let (project, kernel, key) = (request.project()?, &request.state.kernel, key(&request)?);
+    let settings = kernel.live_project(project).await?.settings.context;
+    let patch = request.body::<PatchIn>()?.into_patch(settings.reproducible_contexts)?;
+    let remember =
+        request.remember(|patched: &Patched| remembered(StatusCode::OK, &PatchedOut::from(patched)))?;
+    match kernel.patch_session(project, &request.caller()?, &key, &patch, remember.as_ref()).await? {
+        Done::Replayed(answer) => respond::replayed(answer),
+        Done::Fresh(patched) => respond::ok(&PatchedOut::from(&patched)),
+    }
+}
+
+pub(crate) async fn compact(request: Request) -> Answer {
+    let (key, command) = (key(&request)?, request.body::<CompactIn>()?.into_request()?);
+    let (kernel, caller) = (&request.state.kernel, request.caller()?);
+    let compacted = kernel.compact_session(request.project()?, &caller, &key, &command).await?;
+    respond::ok(&CompactedOut::from(compacted))
+}
+
+pub(crate) async fn checkpoints(request: Request) -> Answer {
+    let (limit, before) = (request.page_limit()?, request.parsed("cursor")?);
+    let (kernel, key) = (&request.state.kernel, key(&request)?);
+    let page = kernel.list_checkpoints(request.project()?, &key, before, limit).await?;
+    respond::ok(&CheckpointList {
+        items: page.iter().map(CheckpointOut::from).collect(),
+        next_cursor: next_cursor(&page, limit, |checkpoint| checkpoint.id.to_string()),
+    })
+}
+
+pub(crate) async fn restore(request: Request) -> Answer {
+    let (kernel, key) = (&request.state.kernel, key(&request)?);
+    let to = parse::one("checkpoint_id", &request.body::<RestoreIn>()?.checkpoint_id)?;
+    let session = kernel.restore_session(request.project()?, &request.caller()?, &key, to).await?;
+    respond::ok(&RestoredOut::from(&session))
+}

@@ -1,0 +1,107 @@
+//! Requests that must fit (OB-02), and compaction before they would not (CP-01).
+
+use super::{call, on, request, said, show};
+use crate::support::{Api, Scribe, on_both};
+use cardwire_kernel::ContextConfig;
+use serde_json::json;
+use std::sync::Arc;
+
+on_both! {
+    ob_02_what_does_not_fit_is_left_out_and_listed;
+    ob_02_what_must_be_sent_and_does_not_fit_is_an_error;
+    cp_01_a_long_conversation_is_compacted_first;
+    nf_03_a_stale_holder_compacts_nothing;
+    kn_04_a_call_tells_which_knowledge_it_shows;
+}
+
+async fn ob_02_what_does_not_fit_is_left_out_and_listed(api: Api) {
+    let old: Vec<String> =
+        vec![api.card("p1", &"old words ".repeat(50)).await, api.card("p1", "recent").await];
+    let output = api.make_box("p1", &old).await;
+    let leased = on(&api, "a1", &[api.card("p1", "do it").await], json!({ "output_box_id": output })).await;
+    let whole = call(&api, &leased, json!({})).await;
+    let total = whole["total_tokens"].as_u64().unwrap();
+    assert_eq!(whole["omissions"], json!([]));
+    let fits = call(&api, &leased, json!({ "window": total + 10, "reserve": 10 })).await;
+    assert_eq!(fits["request"], whole["request"], "just so");
+    let less = call(&api, &leased, json!({ "window": total + 9, "reserve": 10 })).await;
+    let omission = &less["omissions"][0];
+    assert_eq!(
+        (&omission["layer"], &omission["reason"], &omission["card_id"]),
+        (&json!("checkpoint"), &json!("budget"), &json!(old[0]))
+    );
+    assert_eq!(omission["tokens"].as_u64().unwrap() + less["total_tokens"].as_u64().unwrap(), total);
+    let texts: Vec<_> = said(&request(&less)).into_iter().map(|(_, text)| text).collect();
+    assert!(texts.contains(&"recent".to_owned()) && texts.contains(&"do it".to_owned()), "{texts:?}");
+    let shown = show(&api, &less, "?render=true").await;
+    assert_eq!((&shown["hash_ok"], &shown["manifest"]["omissions"]), (&json!(true), &less["omissions"]));
+}
+
+async fn ob_02_what_must_be_sent_and_does_not_fit_is_an_error(api: Api) {
+    let leased = api.running("a1").await;
+    let before = api.everything().await;
+    for (window, reserve) in [(1, 0), (0, 0), (1_000, 1_000), (10, 4_000_000_000_u32)] {
+        let body = json!({ "model": "m-1", "window": window, "reserve": reserve });
+        let reply = api.verb(&leased, "/calls", body).await;
+        reply.expect_error(413, "context_overflow");
+        assert_eq!(reply.json()["error"]["detail"]["field"], "window");
+    }
+    assert_eq!(api.everything().await, before, "nothing was written");
+}
+
+async fn talk(api: &Api) {
+    let said: Vec<_> = (1..=12).map(|n| (format!("m{n}"), format!("text {n}"))).collect();
+    let said: Vec<_> = said.iter().map(|(id, text)| (id.as_str(), "ai", text.as_str())).collect();
+    api.say("s", &said).await;
+    api.settle(json!({ "compact_threshold": 60, "min_keep_entries": 2 })).await;
+}
+
+async fn cp_01_a_long_conversation_is_compacted_first(api: Api) {
+    talk(&api).await;
+    let more = json!({ "runtime_config": { "session_id": "s" } });
+    let leased = on(&api, "a1", &[api.card("p1", "and now?").await], more).await;
+    let scribe = Arc::new(Scribe::new(&[Ok("the gist")]));
+    let server =
+        api.again(ContextConfig { summariser: Some(Arc::clone(&scribe) as _), ..ContextConfig::default() });
+    let made = call(&server, &leased, json!({})).await;
+    let texts: Vec<_> = said(&request(&made)).into_iter().map(|(_, text)| text).collect();
+    assert!(texts.contains(&"the gist".to_owned()) && texts.contains(&"text 12".to_owned()), "{texts:?}");
+    assert!(!texts.contains(&"text 1".to_owned()), "{texts:?}");
+    let session = api.session("s").await;
+    assert_eq!(
+        (&session["compression__context"], session["messages"].as_array().unwrap().len()),
+        (&json!("the gist"), 2)
+    );
+    assert_eq!(show(&api, &made, "?render=true").await["hash_ok"], true);
+    assert_eq!(scribe.asked.lock().unwrap().len(), 1, "once per call");
+}
+
+async fn nf_03_a_stale_holder_compacts_nothing(api: Api) {
+    talk(&api).await;
+    let more = json!({ "runtime_config": { "session_id": "s" } });
+    let leased = on(&api, "a1", &[api.card("p1", "and now?").await], more).await;
+    let scribe = Arc::new(Scribe::new(&[]));
+    let server = api.again(ContextConfig { summariser: Some(scribe as _), ..ContextConfig::default() });
+    let before = (api.session("s").await, api.everything().await);
+    let stale = json!({ "model": "m-1", "turn_epoch": leased.epoch + 1 });
+    server.verb(&leased, "/calls", stale.clone()).await.expect_error(409, "stale_turn");
+    server
+        .with(&api.admin, "POST", &leased.path("/calls"), &stale.to_string())
+        .await
+        .expect_error(409, "stale_turn");
+    assert_eq!((api.session("s").await, api.everything().await), before);
+}
+
+async fn kn_04_a_call_tells_which_knowledge_it_shows(api: Api) {
+    api.document("boats.md", "A red boat sails.").await;
+    let leased = on(&api, "a1", &[api.card("p1", "where is the red boat?").await], json!({})).await;
+    let made = call(&api, &leased, json!({})).await;
+    let found = api.get("/projects/p1/knowledge:search?query=boat").await.expect(200);
+    assert_eq!(made["knowledge_refs"], json!([found["items"][0]["card_id"]]));
+    assert!(made["request"].as_str().unwrap().contains("A red boat sails."));
+    // Dropped, it is found no more; the call is still what it was.
+    api.delete("/projects/p1/knowledge?source_id=boats.md").await.expect(204);
+    assert_eq!(call(&api, &leased, json!({})).await["knowledge_refs"], json!([]));
+    let shown = show(&api, &made, "?render=true").await;
+    assert_eq!((&shown["request"], &shown["hash_ok"]), (&made["request"], &json!(true)));
+}

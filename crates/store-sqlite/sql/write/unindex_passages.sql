@@ -1,0 +1,3 @@
+DELETE FROM resource_passage_terms
+WHERE rowid IN (
+    SELECT passage_id FROM resource_passages WHERE project_id = ?1 AND kind = ?2 AND namespace = ?3 AND source = ?4)
