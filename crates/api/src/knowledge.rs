@@ -107,6 +107,9 @@ pub struct FoundOut {
     pub card_id: String,
     /// How well it fits; only the order means anything.
     pub score: f64,
+    /// Something in it looks like a credential (SEC-09); absent when nothing does.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub suspected_credential: bool,
 }
 
 /// Sections, best first.
@@ -125,6 +128,7 @@ impl From<&FoundSection> for FoundOut {
             title: text("title"),
             content: text("text").unwrap_or_default(),
             card_id: found.card.id.to_string(),
+            suspected_credential: found.card.credential,
             score: found.score,
         }
     }

@@ -107,6 +107,9 @@ pub struct ChatMessageOut {
     /// Who, by name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// Something in it looks like a credential (SEC-09); absent when nothing does.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub suspected_credential: bool,
 }
 
 impl From<&Card> for ChatMessageOut {
@@ -121,6 +124,7 @@ impl From<&Card> for ChatMessageOut {
             tool_calls: card.tool_calls.clone(),
             tool_call_id: card.tool_call_id.clone(),
             name: text("name"),
+            suspected_credential: card.credential,
         }
     }
 }

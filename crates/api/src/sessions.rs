@@ -91,6 +91,8 @@ pub struct SessionOut {
     pub row: SessionRowOut,
     /// The box of its messages; null before the first.
     pub memory_box_id: Option<String>,
+    /// The card of the summary, for `context:expand`.
+    pub summary_card_id: Option<String>,
     /// The conversation, in order.
     pub messages: Vec<ChatMessageOut>,
     /// Results of the plan, as they were given.
@@ -117,6 +119,7 @@ impl SessionOut {
         Self {
             row,
             memory_box_id: box_id(view.checkpoint.memory.map(|reach| reach.box_id)),
+            summary_card_id: view.checkpoint.summary.map(|card| card.to_string()),
             messages: view.messages.iter().map(|card| ChatMessageOut::from(card.as_ref())).collect(),
             mapreduce_results: contents(&view.results),
             timeline: contents(&view.timeline),
@@ -140,6 +143,8 @@ pub struct PatchedOut {
     pub result_count: u32,
     /// The box of its messages; null before the first.
     pub memory_box_id: Option<String>,
+    /// The card of the summary, for `context:expand`.
+    pub summary_card_id: Option<String>,
     /// What stands for older messages.
     #[serde(rename = "compression__context")]
     pub compression: Option<String>,
@@ -156,6 +161,7 @@ impl From<&Patched> for PatchedOut {
             message_count: patched.messages,
             result_count: patched.results,
             memory_box_id: box_id(patched.memory.map(|reach| reach.box_id)),
+            summary_card_id: patched.summary_card.map(|card| card.to_string()),
             compression: patched.summary.clone(),
             fields: patched.fields.clone().into(),
         }

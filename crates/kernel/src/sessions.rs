@@ -70,11 +70,16 @@ impl Kernel {
         caller: &Caller,
         key: &SessionKey,
     ) -> Result<(), KernelError> {
-        let cards = self.session_cards(project, key).await?;
-        self.session_once(project, caller, key, Wanted::Row, |state, moment| {
-            delete::decide(state, &cards, moment)
-        })
-        .await
+        for _ in 0..limits::DECIDE_ATTEMPTS {
+            let (version, cards) = self.session_cards(project, key).await?;
+            let deleted = self.session_once(project, caller, key, Wanted::Row, |state, moment| {
+                delete::decide(state, version, &cards, moment)
+            });
+            if deleted.await? {
+                return Ok(());
+            }
+        }
+        Err(KernelError::Contended)
     }
 
     /// Keeps what is known for the experience of a session.

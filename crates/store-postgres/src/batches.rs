@@ -142,6 +142,13 @@ impl Batches for PostgresStore {
         Ok(read(&self.app, project, sql::GRANTED, &params, found).await?.into_iter().collect())
     }
 
+    async fn grants(&self, project: &ProjectId, agent: &AgentId, limit: usize) -> Read<Vec<BoxId>> {
+        let (project, limit) = (project.as_str(), limit as i64);
+        let params: [Param<'_>; 3] = [&project, &agent.as_str(), &limit];
+        let found = |row: &Row| get(row, 0).map(BoxId::from_uuid);
+        read(&self.app, project, sql::GRANTS, &params, found).await
+    }
+
     async fn spent(&self, project: &ProjectId, root: TurnId) -> Read<u32> {
         let project = project.as_str();
         let turns = |row: &Row| number(row, 0, "a count of turns");

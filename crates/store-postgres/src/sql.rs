@@ -56,6 +56,7 @@ reads! {
     OPEN_CHILDREN = "open_children";
     OPEN_BRANCHES = "open_branches";
     GRANTED = "granted";
+    GRANTS = "grants";
     SPENT = "spent";
     OPEN_TURNS = "open_turns";
     SESSIONS = "sessions";

@@ -193,6 +193,15 @@ impl Batches for SqliteStore {
         self.readers.read(read).await
     }
 
+    async fn grants(&self, project: &ProjectId, agent: &AgentId, limit: usize) -> Result<Vec<BoxId>> {
+        let (project, agent) = (project.clone(), agent.clone());
+        let read = move |conn: &Connection| {
+            let key = params![project.as_str(), agent.as_str(), limit as i64];
+            all(conn, sql::GRANTS, key, |row| codec::uuid(row, 0).map(BoxId::from_uuid))
+        };
+        self.readers.read(read).await
+    }
+
     async fn spent(&self, project: &ProjectId, root: TurnId) -> Result<u32> {
         let project = project.clone();
         let read = move |conn: &Connection| {

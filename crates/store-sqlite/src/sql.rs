@@ -81,6 +81,7 @@ statements! {
     OPEN_CHILDREN = "read/open_children";
     OPEN_BRANCHES = "read/open_branches";
     GRANTED = "read/granted";
+    GRANTS = "read/grants";
     SPENT = "read/spent";
     OPEN_TURNS = "read/open_turns";
     SESSION = "read/session";

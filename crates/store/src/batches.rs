@@ -121,6 +121,14 @@ pub trait Batches: Send + Sync {
         boxes: &[BoxId],
     ) -> Result<HashSet<BoxId>, StoreError>;
 
+    /// Boxes that were handed to an agent, by id.
+    async fn grants(
+        &self,
+        project: &ProjectId,
+        agent: &AgentId,
+        limit: usize,
+    ) -> Result<Vec<BoxId>, StoreError>;
+
     /// How many turns were started below a root.
     async fn spent(&self, project: &ProjectId, root: TurnId) -> Result<u32, StoreError>;
 

@@ -2,9 +2,7 @@
 
 use crate::StoreError;
 use async_trait::async_trait;
-use cardwire_model::{
-    CardId, Hash256, Namespace, Passage, ProjectId, Session, SessionId, SessionKey, Shelf,
-};
+use cardwire_model::{CardId, Hash256, Namespace, Passage, ProjectId, Session, SessionId, SessionKey, Shelf};
 
 /// Sessions.
 #[async_trait]

@@ -326,6 +326,10 @@ impl Batches for Counting {
         self.inner.granted(project, agent, boxes).await
     }
 
+    async fn grants(&self, project: &ProjectId, agent: &AgentId, limit: usize) -> Res<Vec<BoxId>> {
+        self.inner.grants(project, agent, limit).await
+    }
+
     async fn spent(&self, project: &ProjectId, root: TurnId) -> Res<u32> {
         self.inner.spent(project, root).await
     }

@@ -25,7 +25,8 @@ pub(crate) struct ContextArgs {
 enum ContextCommand {
     /// Compose messages from what is given. Nothing is read or written, and no project is needed.
     Compose {
-        /// A file with `{system_prompt, contexts, checkpoint_messages, query}`, as JSON or YAML; `-` for standard input.
+        /// A file with `{system_prompt, contexts, checkpoint_messages, query}`, as JSON or YAML; `-` for standard
+        /// input.
         #[arg(long, value_name = "FILE")]
         from: PathBuf,
     },

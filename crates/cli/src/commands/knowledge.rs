@@ -7,7 +7,7 @@ use crate::{
     failure::Failure,
     output::Output,
     route::Route,
-    text::cell,
+    text::{cell, content},
 };
 use clap::{Args, Subcommand};
 use serde_json::Value;
@@ -102,9 +102,8 @@ fn found(answer: Answer, output: Output) -> Result<(), Failure> {
     let items = list["items"].as_array().map_or(&[][..], Vec::as_slice);
     let row = |item: &Value| {
         let score = item["score"].as_f64().map_or_else(String::new, |score| format!("{score:.3}"));
-        let [source, title, card, content] =
-            ["source_id", "title", "card_id", "content"].map(|name| cell(&item[name]));
-        vec![source, title, score, card, content]
+        let [source, title, card] = ["source_id", "title", "card_id"].map(|name| cell(&item[name]));
+        vec![source, title, score, card, content(item)]
     };
     let header = ["SOURCE", "TITLE", "SCORE", "CARD", "CONTENT"];
     output.table_with_preview(&header, items.iter().map(row).collect())

@@ -7,7 +7,7 @@ use crate::{
     failure::Failure,
     output::Output,
     route::Route,
-    text::{cell, count},
+    text::{cell, content, count},
 };
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -43,7 +43,8 @@ enum SessionCommand {
     Patch {
         /// Its name.
         session: String,
-        /// A file with the patch, as JSON or YAML: `{messages: {append: […]}, set: {…}, …}`; `-` for standard input.
+        /// A file with the patch, as JSON or YAML: `{messages: {append: […]}, set: {…}, …}`; `-` for standard
+        /// input.
         #[arg(long, value_name = "FILE")]
         from: PathBuf,
     },
@@ -170,7 +171,7 @@ fn show(answer: Answer, output: Output) -> Result<(), Failure> {
 
 /// What a message says, or what it calls.
 pub(super) fn said(message: &Value) -> String {
-    let content = cell(&message["content"]);
+    let content = content(message);
     match message["tool_calls"].as_array() {
         Some(calls) if content.is_empty() => format!("calls {}", cell(&json!(calls))),
         Some(_) | None => content,

@@ -106,7 +106,10 @@ fn set_up(server: &Server) -> Vec<Value> {
     let put = ["profile", "put", "Helper", "-p", "p1", "--worker-target", "w1", "--system-prompt", "Help."];
     home.ok(&[&put[..], &["--llm-config", config]].concat());
     home.ok(&["agent", "add", "a1", "-p", "p1", "--profile", "Helper"]);
-    let message = |n: usize| json!({ "role": if n.is_multiple_of(2) { "human" } else { "ai" }, "content": format!("said {n}") });
+    let message = |n: usize| {
+        let role = if n.is_multiple_of(2) { "human" } else { "ai" };
+        json!({ "role": role, "content": format!("said {n}") })
+    };
     let messages: Vec<_> = (0..10).map(message).collect();
     let patch = json!({ "messages": { "append": messages } }).to_string();
     home.cardwire_with(&["session", "patch", "-p", "p1", "talk", "--from", "-"], &patch).ok();

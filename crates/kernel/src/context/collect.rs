@@ -215,7 +215,7 @@ impl Kernel {
         };
         for provider in &self.context.providers {
             let key = provider.key();
-            layers::layer_of(key).map_err(|error| cardwire_model::Invalid::from(error))?;
+            layers::layer_of(key).map_err(cardwire_model::Invalid::from)?;
             let made = provider.collect(&request).await;
             let text = collected.or_warn(key, made)?;
             collected.put(key, text);

@@ -156,7 +156,24 @@ impl Kernel {
                 .iter()
                 .any(|covered| covered.id == card.id);
         }
+        facts.granted_box = self.was_granted(project, &call.manifest.agent_id, card.id).await?;
         Ok(())
+    }
+
+    /// Whether a box that holds the card was handed to the agent by a result.
+    async fn was_granted(
+        &self,
+        project: &ProjectId,
+        agent: &cardwire_model::AgentId,
+        card: CardId,
+    ) -> Result<bool, KernelError> {
+        for grant in self.store.grants(project, agent, GRANTS).await? {
+            let reach = self.box_reach(project, grant).await?;
+            if self.reach_ids(project, Some(reach)).await?.contains(&card) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The layer and reason of a card that the manifest says was left out.
@@ -220,6 +237,8 @@ impl Kernel {
     }
 }
 
+/// Grants looked at for one answer.
+const GRANTS: usize = 100;
 /// Summaries opened at most, one within the other.
 const SUMMARIES: usize = 1_000;
 

@@ -3,7 +3,8 @@
 use super::load::Pointed;
 use crate::{Kernel, KernelError};
 use cardwire_model::{
-    Card, CardId, Checkpoint, Namespace, ProjectId, Segment, Session, SessionId, SessionKey, Timestamp,
+    Card, CardId, Checkpoint, Namespace, ProjectId, Revision, Segment, Session, SessionId, SessionKey,
+    Timestamp,
 };
 use cardwire_protocol::{
     Rejection,
@@ -145,12 +146,12 @@ impl Kernel {
         Ok(content["summary"].as_str().map(str::to_owned))
     }
 
-    /// Every visible card that a session shows: what is deleted with it.
+    /// Every visible card that a session shows at its version: what is deleted with it.
     pub(super) async fn session_cards(
         &self,
         project: &ProjectId,
         key: &SessionKey,
-    ) -> Result<Vec<CardId>, KernelError> {
+    ) -> Result<(Revision, Vec<CardId>), KernelError> {
         let session = self.live_session(project, key).await?;
         let pointed = self.pointed(project, &session).await?;
         let Checkpoint { memory, results, timeline, fields, summary, experience, .. } = pointed.checkpoint;
@@ -163,7 +164,7 @@ impl Kernel {
         ids.extend(delivered.filter_map(|id| id.parse::<CardId>().ok()));
         let ids = cardwire_protocol::facts::distinct(&ids);
         let cards = self.get_cards(project, &ids, false).await?;
-        Ok(cards.iter().map(|card| card.id).collect())
+        Ok((session.version, cards.iter().map(|card| card.id).collect()))
     }
 
     /// The ids that a stretch of a box shows.

@@ -8,7 +8,7 @@ use cardwire_model::{
     TurnPayload, Write,
 };
 use cardwire_protocol::{
-    Moment,
+    Moment, Rejection,
     session::{patch, turn as memory},
     turn::view,
 };
@@ -47,7 +47,15 @@ impl Kernel {
         };
         let patch = memory::pair(answered.turn_id, input, deliverable);
         let state = self.session_state(project, &answered.key, Wanted::Patch(&patch), true).await?;
-        Ok(Some(patch::decide(&state, &patch, moment)?.commit))
+        match patch::decide(&state, &patch, moment) {
+            Ok(decision) => Ok(Some(decision.commit)),
+            // A memory that takes no more must not keep the turn from ending.
+            Err(Rejection::Invalid(invalid)) => {
+                tracing::warn!(session = %answered.key, turn = %answered.turn_id, %invalid, "a turn is not remembered");
+                Ok(None)
+            }
+            Err(rejection) => Err(rejection.into()),
+        }
     }
 
     /// The session that a turn belongs to, and what it remembers.
@@ -70,11 +78,10 @@ fn answered(snapshot: &Snapshot, commit: &Commit) -> Option<Answered> {
     if !item.payload.contains("session_id") {
         return None;
     }
-    let ended = |write: &Write| match write {
-        Write::UpdateInbox { item: row, .. } if row.id == item.id && row.kind == InboxKind::Turn => {
-            row.ended.clone().filter(|ended| ended.status == TaskStatus::Success)
-        }
-        _ => None,
+    let ended = |write: &Write| {
+        let Write::UpdateInbox { item: row, .. } = write else { return None };
+        let own = row.id == item.id && row.kind == InboxKind::Turn;
+        row.ended.clone().filter(|ended| own && ended.status == TaskStatus::Success)
     };
     let Ended { deliverable, .. } = commit.writes.iter().find_map(ended)?;
     let payload = TurnPayload::from_stored(&item.payload).ok()?;
@@ -83,8 +90,8 @@ fn answered(snapshot: &Snapshot, commit: &Commit) -> Option<Answered> {
 }
 
 fn written(commit: &Commit, id: CardId) -> Option<&Card> {
-    commit.writes.iter().find_map(|write| match write {
-        Write::PutCard(card) if card.id == id => Some(card.as_ref()),
-        _ => None,
-    })
+    fn card(write: &Write) -> Option<&Card> {
+        if let Write::PutCard(card) = write { Some(card.as_ref()) } else { None }
+    }
+    commit.writes.iter().filter_map(card).find(|card| card.id == id)
 }

@@ -2,12 +2,21 @@
 
 use super::{State, event};
 use crate::{Decision, Moment, Rejection};
-use cardwire_model::{AuditAction, CardId, Commit, PassageKind, Session, Shelf, Write};
+use cardwire_model::{AuditAction, CardId, Commit, PassageKind, Revision, Session, Shelf, Write};
 use serde_json::json;
 
-/// Marks the session and its cards deleted. `cards` are the visible ones of memory, results, timeline and fields.
-pub fn decide(state: &State, cards: &[CardId], moment: &Moment) -> Result<Decision<()>, Rejection> {
+/// Marks the session and its cards deleted. `cards` are the visible ones of memory, results, timeline and fields at a
+/// version; false when the session has moved on since, and the cards must be looked up again.
+pub fn decide(
+    state: &State,
+    version: Revision,
+    cards: &[CardId],
+    moment: &Moment,
+) -> Result<Decision<bool>, Rejection> {
     let row = state.live()?;
+    if row.version != version {
+        return Ok(Decision::nothing(state.project.clone(), false));
+    }
     let session = Session {
         version: row.version.next(),
         updated_at: moment.now,
@@ -24,5 +33,5 @@ pub fn decide(state: &State, cards: &[CardId], moment: &Moment) -> Result<Decisi
     commit.events.push(event(&session, "deleted", moment));
     let detail = json!({ "cards": cards.len() });
     commit.audit.push(moment.audit(AuditAction::SessionDelete, &state.key, &detail));
-    Ok(Decision { commit, outcome: () })
+    Ok(Decision { commit, outcome: true })
 }

@@ -71,6 +71,8 @@ pub struct Patched {
     pub fields: Map<String, Value>,
     /// What stands for older messages.
     pub summary: Option<String>,
+    /// The card that says it.
+    pub summary_card: Option<CardId>,
 }
 
 impl Patch {
@@ -163,6 +165,7 @@ pub fn decide(state: &State, patch: &Patch, moment: &Moment) -> Result<Decision<
         results: at.results.map_or(0, |reach| reach.len),
         fields: values,
         summary,
+        summary_card: at.summary,
     };
     if !touched
         && change.fields.is_none()

@@ -41,6 +41,7 @@ async fn st_01_the_blackboard_has_these_fields_and_no_others(api: Api) {
         ("deliverables", json!({})),
         ("compression__context", json!(null)),
         ("memory_box_id", json!(null)),
+        ("summary_card_id", json!(null)),
     ] {
         assert_eq!(empty[field], expected, "{field}");
     }

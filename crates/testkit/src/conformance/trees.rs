@@ -143,6 +143,10 @@ pub async fn a_grant_is_of_one_agent_and_may_be_given_again(store: Arc<dyn Store
     case.write([grant(&agent, boxes[1], 2), grant(&agent, boxes[1], 3), grant(&other, boxes[2], 3)]).await;
     assert_eq!(granted(&case, &agent, &boxes).await, HashSet::from([boxes[0], boxes[1]]));
     assert_eq!(granted(&case, &other, &boxes).await, HashSet::from([boxes[2]]));
+    let mut listed = boxes[..2].to_vec();
+    listed.sort();
+    assert_eq!(case.store.grants(&case.project, &agent, 10).await.unwrap(), listed);
+    assert_eq!(case.store.grants(&case.project, &agent, 1).await.unwrap(), listed[..1]);
     assert_eq!(granted(&case, &agent_id("b"), &boxes).await, HashSet::new());
     // Only what is asked for, and asked twice is fine.
     assert_eq!(granted(&case, &agent, &[boxes[1], boxes[3], boxes[1]]).await, HashSet::from([boxes[1]]));

@@ -193,6 +193,15 @@ impl Batches for ReferenceStore {
         self.with(|state| boxes.iter().copied().filter(|id| state.grants.has(&key(id))).collect())
     }
 
+    async fn grants(&self, project: &ProjectId, agent: &AgentId, limit: usize) -> Result<Vec<BoxId>> {
+        let first = (Realm::from(project.clone()), agent.clone(), BoxId::from_uuid(uuid::Uuid::nil()));
+        self.with(|state| {
+            let from = state.grants.range(first.clone()..);
+            let of_agent = from.take_while(|((realm, agent, _), _)| (realm, agent) == (&first.0, &first.1));
+            of_agent.map(|((_, _, box_id), _)| *box_id).take(limit).collect()
+        })
+    }
+
     async fn spent(&self, project: &ProjectId, root: TurnId) -> Result<u32> {
         self.with(|state| state.spent(&project.clone().into(), root))
     }

@@ -131,7 +131,7 @@ fn compose(cards: &[Card]) -> anyhow::Result<usize> {
 
 fn cards() -> anyhow::Result<Vec<Card>> {
     let card = |number: usize| {
-        let role = if number % 2 == 0 { "user" } else { "assistant" };
+        let role = if number.is_multiple_of(2) { "user" } else { "assistant" };
         let draft = CardDraft {
             content: CanonicalJson::string(&format!("{number}: {}", TEXT.repeat(REPEATS + 1)))?,
             metadata: CanonicalJson::from_value(&json!({ "type": "session.message", "role": role }))?,

@@ -97,7 +97,7 @@ async fn patch(world: &World, key: &SessionKey, ids: Vec<String>) -> anyhow::Res
     let message = |(index, id): (usize, String)| {
         Ok(Message {
             id: Some(id),
-            speaker: if index % 2 == 0 { Speaker::Human } else { Speaker::Ai },
+            speaker: if index.is_multiple_of(2) { Speaker::Human } else { Speaker::Ai },
             content: CanonicalJson::string(TEXT)?,
             tool_calls: None,
             tool_call_id: None,

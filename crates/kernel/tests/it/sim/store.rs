@@ -358,6 +358,11 @@ impl Batches for SimStore {
         self.inner.granted(project, agent, boxes).await
     }
 
+    async fn grants(&self, project: &ProjectId, agent: &AgentId, limit: usize) -> Res<Vec<BoxId>> {
+        self.read().await?;
+        self.inner.grants(project, agent, limit).await
+    }
+
     async fn spent(&self, project: &ProjectId, root: TurnId) -> Res<u32> {
         self.read().await?;
         self.inner.spent(project, root).await
