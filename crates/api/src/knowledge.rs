@@ -107,6 +107,8 @@ pub struct FoundOut {
     pub card_id: String,
     /// How well it fits; only the order means anything.
     pub score: f64,
+    /// Who brought it: `external` for documents (SEC-10).
+    pub origin: &'static str,
     /// Something in it looks like a credential (SEC-09); absent when nothing does.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub suspected_credential: bool,
@@ -128,6 +130,7 @@ impl From<&FoundSection> for FoundOut {
             title: text("title"),
             content: text("text").unwrap_or_default(),
             card_id: found.card.id.to_string(),
+            origin: found.card.origin.as_str(),
             suspected_credential: found.card.credential,
             score: found.score,
         }

@@ -107,6 +107,8 @@ pub struct ChatMessageOut {
     /// Who, by name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// Who brought it: `operator`, `agent`, `tool` or `external` (SEC-10).
+    pub origin: &'static str,
     /// Something in it looks like a credential (SEC-09); absent when nothing does.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub suspected_credential: bool,
@@ -124,6 +126,7 @@ impl From<&Card> for ChatMessageOut {
             tool_calls: card.tool_calls.clone(),
             tool_call_id: card.tool_call_id.clone(),
             name: text("name"),
+            origin: card.origin.as_str(),
             suspected_credential: card.credential,
         }
     }

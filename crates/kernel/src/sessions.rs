@@ -35,6 +35,7 @@ impl Kernel {
         patch: &Patch,
         remember: Option<&Remember<Patched>>,
     ) -> Result<Done<Patched>, KernelError> {
+        patch.check()?;
         self.session_command(project, caller, key, Wanted::Patch(patch), remember, |state, moment| {
             patch::decide(state, patch, moment)
         })
@@ -49,7 +50,8 @@ impl Kernel {
         key: &SessionKey,
         checkpoint: CardId,
     ) -> Result<Session, KernelError> {
-        let to = self.checkpoint(project, key, checkpoint).await?;
+        let session = self.live_session(project, key).await?;
+        let to = self.checkpoint(project, &session, checkpoint).await?;
         let lists = (
             self.reach_ids(project, to.memory).await?,
             self.reach_ids(project, to.results).await?,

@@ -53,6 +53,11 @@ machine_id!(
     CardId, "", "card_id"
 );
 impl CardId {
+    /// Whether it was made by [`Self::derived`]: such ids are not for callers to choose.
+    pub fn is_derived(self) -> bool {
+        self.0.get_version_num() == 8
+    }
+
     /// The id of a card that is named by what it stands for.
     pub fn derived(from: crate::Hash256) -> Self {
         let mut bytes = [0; 16];

@@ -315,9 +315,13 @@ impl ProjectSettings {
             let range = format!("must be 1 to {}", limits::RECURSION_DEPTH_MAX);
             return Err(Invalid::field("settings/max_recursion_depth", range));
         }
-        if let Some(bad) = self.context.reproducible_contexts.iter().find(|name| !name.ends_with("__context"))
-        {
-            let reason = format!("{bad} does not end with __context");
+        // The prompt is private, the framework belongs to a version of the server, and the summary is kept anyway.
+        let keepable = |name: &&String| match name.strip_suffix("__context") {
+            None | Some("" | "system_prompt" | "framework" | "compression") => false,
+            Some(_) => true,
+        };
+        if let Some(bad) = self.context.reproducible_contexts.iter().find(|name| !keepable(name)) {
+            let reason = format!("{bad} is no block that can be kept");
             return Err(Invalid::field("settings/context/reproducible_contexts", reason));
         }
         let bounds = [

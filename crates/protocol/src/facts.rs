@@ -11,7 +11,7 @@ pub mod seal_box;
 
 use crate::Rejection;
 use cardwire_model::{
-    BoxHead, BoxId, CardId, Entry, Generation, Invalid, NewBox, Snapshot, Timestamp, limits,
+    BoxHead, BoxId, Card, CardId, Entry, Generation, Invalid, NewBox, Snapshot, Timestamp, limits,
 };
 use std::{collections::HashSet, hash::Hash};
 
@@ -31,6 +31,18 @@ fn check_cards(snapshot: &Snapshot, card_ids: &[CardId], now: Timestamp) -> Resu
         Some(id) => Err(Rejection::not_found("card", id)),
         None => Ok(()),
     }
+}
+
+/// What a caller may write: not what the kernel writes and believes, and under no id that it derives.
+pub fn check_given(card: &Card) -> Result<(), Invalid> {
+    if card.kind.is_kernels() {
+        let reason = format!("{} cards are written by the kernel alone", card.kind.as_str());
+        return Err(Invalid::field("metadata/type", reason));
+    }
+    if card.id.is_derived() {
+        return Err(Invalid::field("card_id", "ids of version 8 are derived by the kernel; choose another"));
+    }
+    Ok(())
 }
 
 /// The ids without repeats; the first occurrence keeps its place (CB-11).

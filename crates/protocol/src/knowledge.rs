@@ -59,8 +59,7 @@ pub fn take_in(
     command: &TakeIn,
     moment: &Moment,
 ) -> Result<Decision<TakenIn>, Rejection> {
-    check_source(&command.source_id)?;
-    Invalid::check_size("text", command.sections.len(), limits::DOCUMENT_SECTIONS, "sections")?;
+    check(&command.source_id, command.sections.len())?;
     let shelf = shelf(&command.namespace);
     let mut commit = Commit::new(project.clone());
     commit.writes.push(Write::DropPassages { shelf: shelf.clone(), source: command.source_id.clone() });
@@ -111,6 +110,12 @@ pub fn drop_source(
     let detail = json!({ "namespace": namespace.as_str(), "dropped": true });
     commit.audit.push(moment.audit(AuditAction::KnowledgeWrite, source_id, &detail));
     Ok(Decision { commit, outcome: () })
+}
+
+/// What can be checked before a document is cut up and embedded.
+pub fn check(source_id: &str, sections: usize) -> Result<(), Invalid> {
+    check_source(source_id)?;
+    Invalid::check_size("text", sections, limits::DOCUMENT_SECTIONS, "sections")
 }
 
 /// Where documents of a namespace stand.

@@ -15,7 +15,7 @@ pub mod restore;
 pub mod todo;
 pub mod turn;
 
-pub use list::Held;
+pub use list::{Held, is_closed};
 
 use crate::{Moment, Rejection};
 use cardwire_model::{
@@ -48,6 +48,8 @@ pub struct State {
     pub memory: Option<Vec<Held>>,
     /// Every result of the plan, likewise.
     pub results: Option<Vec<Held>>,
+    /// What happened, likewise.
+    pub timeline: Option<Vec<Held>>,
 }
 
 impl State {
@@ -74,6 +76,11 @@ impl State {
 
     /// A card of the session's own.
     fn card(&self, kind: &str, content: &Value, moment: &Moment) -> Result<Card, Invalid> {
+        self.card_by(Origin::Operator, kind, content, moment)
+    }
+
+    /// The same, brought by somebody else.
+    fn card_by(&self, origin: Origin, kind: &str, content: &Value, moment: &Moment) -> Result<Card, Invalid> {
         let draft = CardDraft {
             content: CanonicalJson::from_value(content)?,
             metadata: CanonicalJson::from_value(&json!({ "type": kind, "role": "system" }))?,
@@ -81,7 +88,7 @@ impl State {
             tool_call_id: None,
             ttl_seconds: None,
         };
-        draft.into_card(CardId::from_uuid(moment.fresh.uuid()), Origin::Operator, moment.now)
+        draft.into_card(CardId::from_uuid(moment.fresh.uuid()), origin, moment.now)
     }
 
     /// Ends a change: the fields if they changed, the checkpoint, the row and the event.

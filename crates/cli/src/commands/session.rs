@@ -52,7 +52,7 @@ enum SessionCommand {
     Compact {
         /// Its name.
         session: String,
-        /// The summary; the server's summariser makes one when absent.
+        /// The summary. When absent a summariser is asked, which this server does not have yet.
         #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
         summary: Option<String>,
         /// How many messages at the end stay.

@@ -68,7 +68,8 @@ pub fn expand<'m, L: Deref<Target = [CardId]>>(
     manifest: &'m Manifest,
     mut cards_of: impl FnMut(BoxId, Generation) -> Option<L>,
 ) -> Result<Vec<ExpandedEntry<'m>>, MissingEntry> {
-    let mut all = Vec::with_capacity(manifest.entries.iter().map(|entry| entry.cards as usize).sum());
+    // No guess at how many: the numbers in a record are not to be trusted with memory.
+    let mut all = vec![];
     for (entry, recorded) in manifest.entries.iter().enumerate() {
         let one = |card_id, is_block, place| ExpandedEntry {
             entry,

@@ -23,10 +23,13 @@ use cardwire_model::{
     CanonicalJson, Card, CardId, Cause, Invalid, InvalidCode, Layer, Manifest, Placement, ProjectId,
     Provider, Repair, StepId,
 };
-use cardwire_protocol::turn::{
-    Command, Fence, Outcome,
-    step::{NewStep, TakeStep},
-    view,
+use cardwire_protocol::{
+    Rejection,
+    turn::{
+        Command, Fence, Outcome,
+        step::{NewStep, TakeStep},
+        view,
+    },
 };
 use cardwire_store::RowFilter;
 use serde_json::{Map, Value};
@@ -105,6 +108,13 @@ impl Kernel {
     ) -> Result<ComposedCall, KernelError> {
         // Composing may compact the session, which a stale holder must not cause (NF-03).
         self.check_running(project, &request.fence).await?;
+        for key in request.contexts.keys() {
+            let layer = layers::layer_of(key).map_err(Invalid::from)?;
+            if matches!(layer, Layer::Framework | Layer::Compression) {
+                let reason = "is made by the server; a worker cannot give it";
+                return Err(Invalid::coded(InvalidCode::ContextKey, format!("contexts/{key}"), reason).into());
+            }
+        }
         let takes_memory = process::allowed(request.process, request.share).checkpoint;
         let mut material = self.material(project, request.fence.turn_id, None, takes_memory).await?;
         let setup = self.setup(project, &material, request).await?;
@@ -164,9 +174,13 @@ impl Kernel {
         let number = |name: &str| config.get(name)?.as_u64().and_then(|number| u32::try_from(number).ok());
         let provider = match request.provider {
             Some(provider) => provider,
-            None => {
-                text("provider").and_then(|name| Provider::from_name(&name)).unwrap_or(Provider::OpenAiChat)
-            }
+            None => match text("provider") {
+                None => Provider::OpenAiChat,
+                Some(name) => Provider::from_name(&name).ok_or_else(|| {
+                    let reason = format!("the profile's llm_config names {name}, which is not known");
+                    Invalid::field("provider", reason)
+                })?,
+            },
         };
         let model = request.model.clone().or_else(|| text("model"));
         let model = model.ok_or_else(|| {
@@ -253,7 +267,12 @@ impl Kernel {
         }
         let compact =
             CompactRequest { min_keep: settings.min_keep_entries.map(|keep| keep as usize), summary: None };
-        match self.compact_session(project, caller, key, &compact).await? {
+        let compacted = match self.compact_session(project, caller, key, &compact).await {
+            // Somebody spoke meanwhile: the call goes on with what there is.
+            Err(KernelError::Rejected(Rejection::Conflict(_))) => return Ok(false),
+            compacted => compacted?,
+        };
+        match compacted {
             Compacted::Done { .. } => Ok(true),
             Compacted::Nothing(_) => Ok(false),
             Compacted::Failed { error, .. } => {

@@ -168,8 +168,7 @@ impl Kernel {
         card: CardId,
     ) -> Result<bool, KernelError> {
         for grant in self.store.grants(project, agent, GRANTS).await? {
-            let reach = self.box_reach(project, grant).await?;
-            if self.reach_ids(project, Some(reach)).await?.contains(&card) {
+            if self.view_box(project, grant, None).await?.card_ids().any(|id| id == card) {
                 return Ok(true);
             }
         }
@@ -208,7 +207,7 @@ impl Kernel {
         summary: CardId,
     ) -> Result<(String, Vec<Arc<Card>>), KernelError> {
         let missing = || Rejection::NotFound { what: "summary", id: summary.to_string() };
-        let card = self.get_cards(project, &[summary], true).await?.pop().ok_or_else(missing)?;
+        let card = self.get_cards(project, &[summary], false).await?.pop().ok_or_else(missing)?;
         if card.kind.as_str() != compact::KIND {
             return Err(missing().into());
         }
@@ -228,9 +227,11 @@ impl Kernel {
             next = content["previous"].as_str().and_then(|id| id.parse().ok());
             let Some(reach) = session::reach_from_json(&content["box"]) else { continue };
             let cards = self.reach_cards(project, Some(reach)).await?;
-            let ranges = ranges_of(&content["covers"]);
+            let ranges = ranges_of(&content["covers"], cards.len());
             let places = compaction::indices(&ranges);
-            let covered: Vec<Arc<Card>> = places.filter_map(|place| cards.get(place).cloned()).collect();
+            let now = self.now();
+            let shown = places.filter_map(|place| cards.get(place).cloned());
+            let covered: Vec<Arc<Card>> = shown.filter(|card| card.is_visible(now)).collect();
             layers.push(covered);
         }
         Ok(layers.into_iter().rev().flatten().collect())
@@ -242,8 +243,9 @@ const GRANTS: usize = 100;
 /// Summaries opened at most, one within the other.
 const SUMMARIES: usize = 1_000;
 
-fn ranges_of(covers: &Value) -> Vec<(u32, u32)> {
-    let number = |value: &Value| value.as_u64().and_then(|number| u32::try_from(number).ok());
+/// The places, as far as there are cards.
+fn ranges_of(covers: &Value, len: usize) -> Vec<(u32, u32)> {
+    let number = |value: &Value| value.as_u64().and_then(|number| u32::try_from(number.min(len as u64)).ok());
     let range = |range: &Value| Some((number(range.get(0)?)?, number(range.get(1)?)?));
     covers.as_array().into_iter().flatten().filter_map(range).collect()
 }

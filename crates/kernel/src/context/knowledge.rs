@@ -78,6 +78,8 @@ impl Kernel {
         document: Document,
     ) -> Result<TakenIn, KernelError> {
         let sections = chunk::sections(&document.text, document.title.as_deref());
+        // Before anything is paid for.
+        knowledge::check(&document.source_id, sections.len())?;
         let parts: Vec<String> = sections.iter().flat_map(|section| section.parts.iter().cloned()).collect();
         let mut embeddings = self.embed_all(&parts).await?.into_iter();
         let section = |section: chunk::Section| Section {

@@ -5,7 +5,7 @@ use super::load::Wanted;
 use crate::{Caller, Kernel, KernelError};
 use async_trait::async_trait;
 use cardwire_context::compaction;
-use cardwire_model::{CardId, ProjectId, Session, SessionKey};
+use cardwire_model::{CardId, Origin, ProjectId, Session, SessionKey};
 use cardwire_protocol::{
     Rejection,
     session::{
@@ -106,6 +106,7 @@ impl Kernel {
             covers: compaction::ranges(&plan.cover),
             keep: plan.keep.clone(),
             version: session.version.get(),
+            by: if request.summary.is_some() { Origin::Operator } else { Origin::Agent },
         };
         let session = self
             .session_once(project, caller, key, Wanted::Memory, |state, moment| {

@@ -7,7 +7,7 @@ use cardwire_model::{
 };
 use cardwire_protocol::{
     Rejection,
-    session::{Held, State, patch::Patch},
+    session::{Held, State, is_closed, patch::Patch},
 };
 use cardwire_store::StoreError;
 use serde_json::{Map, Value};
@@ -51,6 +51,7 @@ impl Kernel {
             heads: HashMap::new(),
             memory: None,
             results: None,
+            timeline: None,
         };
         let cards = match wanted {
             Wanted::Patch(patch) => patch.candidates(&state),
@@ -85,6 +86,10 @@ impl Kernel {
         }
         if results {
             state.results = Some(self.held(project, state.checkpoint.results).await?);
+            // Only a list that must move to another box is needed as a whole.
+            if is_closed(&state, state.checkpoint.timeline) {
+                state.timeline = Some(self.held(project, state.checkpoint.timeline).await?);
+            }
         }
         Ok(state)
     }
@@ -99,7 +104,7 @@ impl Kernel {
         if let Some(pointed) = self.checkpoints.get(&key) {
             return Ok(pointed);
         }
-        let checkpoint = self.checkpoint(project, &row.key, row.checkpoint).await?;
+        let checkpoint = self.checkpoint(project, row, row.checkpoint).await?;
         let pointed = Arc::new(self.point(project, checkpoint).await?);
         self.checkpoints.insert(key, Arc::clone(&pointed));
         Ok(pointed)
@@ -124,19 +129,19 @@ impl Kernel {
         Ok(Pointed { checkpoint, fields, summary })
     }
 
-    /// A checkpoint of this session, by its card.
+    /// A checkpoint of this session, by its card; not one of a deleted session of the same name.
     pub(crate) async fn checkpoint(
         &self,
         project: &ProjectId,
-        key: &SessionKey,
+        row: &Session,
         card: CardId,
     ) -> Result<Checkpoint, KernelError> {
         let missing = || Rejection::NotFound { what: "checkpoint", id: card.to_string() };
         let found = self.get_cards(project, &[card], true).await?.pop().ok_or_else(missing)?;
-        if found.kind.as_str() != "session.checkpoint" {
+        if found.kind.as_str() != "session.checkpoint" || found.created_at < row.created_at {
             return Err(missing().into());
         }
-        Ok(Checkpoint::from_json(&found.content, key).ok_or_else(missing)?)
+        Ok(Checkpoint::from_json(&found.content, &row.key).ok_or_else(missing)?)
     }
 
     /// A card that a session points to, deleted or not.

@@ -4,8 +4,8 @@
 use super::load::Wanted;
 use crate::{Kernel, KernelError};
 use cardwire_model::{
-    Card, CardId, Commit, Ended, InboxKind, ProjectId, Segment, SessionKey, Snapshot, TaskStatus, TurnId,
-    TurnPayload, Write,
+    Card, CardId, Commit, Ended, InboxItem, InboxKind, ProjectId, Segment, SessionKey, Snapshot, TaskStatus,
+    TurnId, TurnPayload, Write,
 };
 use cardwire_protocol::{
     Moment, Rejection,
@@ -58,6 +58,16 @@ impl Kernel {
         }
     }
 
+    /// Waits for those who change the session of a turn, if it has one.
+    pub(crate) async fn pass_session(
+        &self,
+        project: &ProjectId,
+        item: &InboxItem,
+    ) -> Option<tokio::sync::MutexGuard<'_, ()>> {
+        let key = session_key(item)?;
+        Some(self.session_stile.pass(project, &key).await)
+    }
+
     /// The session that a turn belongs to, and what it remembers.
     pub(crate) async fn session_of_turn(
         &self,
@@ -74,10 +84,7 @@ impl Kernel {
 
 fn answered(snapshot: &Snapshot, commit: &Commit) -> Option<Answered> {
     let item = &snapshot.turn.as_ref()?.item;
-    // Most turns belong to no session: do not parse what cannot name one.
-    if !item.payload.contains("session_id") {
-        return None;
-    }
+    let key = session_key(item)?;
     let ended = |write: &Write| {
         let Write::UpdateInbox { item: row, .. } = write else { return None };
         let own = row.id == item.id && row.kind == InboxKind::Turn;
@@ -85,8 +92,15 @@ fn answered(snapshot: &Snapshot, commit: &Commit) -> Option<Answered> {
     };
     let Ended { deliverable, .. } = commit.writes.iter().find_map(ended)?;
     let payload = TurnPayload::from_stored(&item.payload).ok()?;
-    let key = memory::session_of(&payload.runtime_config)?;
     Some(Answered { turn_id: item.turn_id, payload, key, deliverable })
+}
+
+fn session_key(item: &InboxItem) -> Option<SessionKey> {
+    // Most turns belong to no session: do not parse what cannot name one.
+    if !item.payload.contains("session_id") {
+        return None;
+    }
+    memory::session_of(&TurnPayload::from_stored(&item.payload).ok()?.runtime_config)
 }
 
 fn written(commit: &Commit, id: CardId) -> Option<&Card> {

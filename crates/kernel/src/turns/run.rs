@@ -6,7 +6,7 @@ use cardwire_model::{
     BoxId, CardDraft, CardId, InboxId, Keys, Origin, ProjectId, Realm, Snapshot, Timestamp, limits,
 };
 use cardwire_protocol::{
-    Decision, Moment, Rejection,
+    Decision, Moment, Rejection, facts,
     idempotency::{self, Known},
     turn::{self, Command, Fence, Outcome, Remains, append::NewCard, fence, next_output_box},
 };
@@ -35,6 +35,7 @@ impl Kernel {
             if card.kind.as_str() == "tool.result" {
                 card.origin = Origin::Tool;
             }
+            facts::check_given(&card)?;
             Ok(NewCard { card, named: new.id.is_some() })
         };
         cards.into_iter().map(make).collect()
@@ -95,6 +96,10 @@ impl Kernel {
                     snapshot = self.store.load(&realm, &keys).await?;
                     Some(passed)
                 }
+                None => None,
+            };
+            let _session = match snapshot.turn.as_ref().filter(|_| attempt > 0) {
+                Some(rows) => self.pass_session(project, &rows.item).await,
                 None => None,
             };
             self.load_more(project, &realm, &mut command, &mut snapshot).await?;

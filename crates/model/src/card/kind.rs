@@ -33,6 +33,13 @@ impl CardKind {
         &self.0
     }
 
+    /// Cards of these kinds are written by the kernel alone: it believes what they say.
+    pub fn is_kernels(&self) -> bool {
+        let name = self.as_str();
+        name.starts_with("session.")
+            || ["sys.manifest", "sys.block", "sys.repair", "knowledge.section"].contains(&name)
+    }
+
     /// The role of a card of this kind when its metadata names none.
     pub fn default_role(&self) -> Role {
         match self.as_str() {

@@ -1,6 +1,6 @@
 //! The rules of a handover, read from JSON: whom it is for, which arguments become cards, which boxes are inherited.
 
-use cardwire_model::{CanonicalJson, Hash256, Invalid, limits};
+use cardwire_model::{CanonicalJson, CardKind, Hash256, Invalid, limits};
 use serde_json::{Map, Value};
 
 /// A handover (PK-01). What is not said in it does not travel.
@@ -119,6 +119,10 @@ fn pack_rules(packing: &Map<String, Value>) -> Result<Vec<PackRule>, Invalid> {
         known(rule, &path, &["arg_key", "as_card_type", "card_metadata"])?;
         let arg_key = rule.get("arg_key").and_then(Value::as_str).filter(|key| !key.is_empty());
         let card_type = text(rule, &path, "as_card_type")?;
+        if card_type.as_deref().is_some_and(|kind| CardKind::from_stored(kind).is_kernels()) {
+            let reason = "is a kind that the kernel alone writes";
+            return Err(Invalid::field(format!("{path}/as_card_type"), reason));
+        }
         let metadata = object(rule, &path, "card_metadata")?.cloned().unwrap_or_default();
         if let Some(arg_key) = arg_key {
             read.push(PackRule {

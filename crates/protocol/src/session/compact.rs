@@ -3,7 +3,7 @@
 
 use super::{Change, State, list};
 use crate::{Decision, Moment, Rejection};
-use cardwire_model::{CardId, Session, session::reach_json};
+use cardwire_model::{CardId, Origin, Session, session::reach_json};
 use serde_json::json;
 
 /// The kind of a summary's card.
@@ -20,6 +20,8 @@ pub struct Compact {
     pub covers: Vec<(u32, u32)>,
     /// The version that the plan was made for.
     pub version: u64,
+    /// Who made the summary (SEC-10).
+    pub by: Origin,
 }
 
 /// Puts the summary in the place of what it covers.
@@ -40,7 +42,7 @@ pub fn decide(state: &State, command: &Compact, moment: &Moment) -> Result<Decis
         "summary": command.summary, "box": covers, "covers": command.covers,
         "previous": state.checkpoint.summary.map(|card| card.to_string()),
     });
-    let card = state.card(KIND, &content, moment)?;
+    let card = state.card_by(command.by, KIND, &content, moment)?;
     let summary = change.put(card);
     let kept = command.keep.iter().filter_map(|place| memory.get(*place)).filter(|held| held.is_message);
     let cards: Vec<CardId> = std::iter::once(summary).chain(kept.map(|held| held.card_id)).collect();

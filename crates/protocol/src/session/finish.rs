@@ -2,7 +2,7 @@
 
 use super::{Change, State, fields, message::said};
 use crate::Moment;
-use cardwire_model::{AgentId, CanonicalJson, Invalid, Message, Speaker};
+use cardwire_model::{AgentId, CanonicalJson, Invalid, Message, Origin, Speaker};
 use serde_json::{Map, Value, json};
 
 /// What an agent came to.
@@ -41,7 +41,7 @@ pub(super) fn apply(
     let mut delivered = None;
     if let Some(deliverable) = &finish.deliverable {
         let content = json!({ "agent_id": finish.agent_id.as_str(), "deliverable": deliverable });
-        let card = change.put(state.card("session.deliverable", &content, moment)?);
+        let card = change.put(state.card_by(Origin::Agent, "session.deliverable", &content, moment)?);
         deliver(values, finish.agent_id.as_str(), &card.to_string());
         delivered = Some(card);
     }

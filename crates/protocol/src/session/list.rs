@@ -66,6 +66,8 @@ pub(super) struct Item {
     /// The member of the metadata that keeps the name.
     pub(super) name_key: &'static str,
     pub(super) draft: CardDraft,
+    /// Who brought it (SEC-10).
+    pub(super) origin: Origin,
 }
 
 impl Item {
@@ -75,7 +77,7 @@ impl Item {
         let name = self.name.clone().unwrap_or_else(|| id.to_string());
         metadata[self.name_key] = name.into();
         let draft = CardDraft { metadata: CanonicalJson::from_value(&metadata)?, ..self.draft.clone() };
-        draft.into_card(id, Origin::Operator, moment.now)
+        draft.into_card(id, self.origin, moment.now)
     }
 }
 
@@ -133,7 +135,7 @@ pub(super) fn append(
     }
     let added: Vec<CardId> = new.iter().map(|card| card.id).collect();
     let put = |card: Card| Write::PutCard(Box::new(card));
-    if replaced.is_empty() {
+    if replaced.is_empty() && !(is_closed(state, reach) && held.is_some()) {
         listed.writes.extend(new.into_iter().map(put));
         listed.grow(state, list, added, moment)?;
         return Ok(listed);
@@ -236,7 +238,7 @@ impl Listed {
         cards: &[CardId],
         moment: &Moment,
     ) -> Result<(), Rejection> {
-        let Some(reach) = self.reach else {
+        let Some(reach) = self.reach.filter(|reach| !is_closed(state, Some(*reach))) else {
             let (reach, write) = new_box(list, cards, moment)?;
             self.reach = Some(reach);
             self.writes.push(write);
@@ -251,6 +253,12 @@ impl Listed {
         self.writes.push(Write::RewriteBox(new));
         Ok(())
     }
+}
+
+/// Somebody has sealed the box or rewritten it, e.g. by giving it to a turn: the list goes on in another one.
+pub fn is_closed(state: &State, reach: Option<Segment>) -> bool {
+    let head = reach.and_then(|reach| Some((reach, state.heads.get(&reach.box_id)?)));
+    head.is_some_and(|(reach, head)| head.sealed || head.generation != reach.generation)
 }
 
 /// How many cards the box shows: what the checkpoint says, unless somebody else has written to it.

@@ -5,12 +5,12 @@ use super::{
     Change, State,
     fields::{self, Set},
     finish::{self, FinishAgent},
-    list::{self, Item, Listed},
+    list::{self, Item, Listed, is_closed},
     message, named_card, todo,
 };
 use crate::{Decision, Moment, Rejection};
 use cardwire_model::{
-    CanonicalJson, CardDraft, CardId, Checkpoint, Invalid, Message, Segment, Session, Todo, limits,
+    CanonicalJson, CardDraft, CardId, Checkpoint, Invalid, Message, Origin, Segment, Session, Todo, limits,
 };
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -76,6 +76,22 @@ pub struct Patched {
 }
 
 impl Patch {
+    /// Checks what can be checked before anything is read.
+    pub fn check(&self) -> Result<(), Invalid> {
+        let messages = match &self.messages {
+            Some(MessagesOp::Append(messages) | MessagesOp::Replace(messages)) => messages.len(),
+            None => 0,
+        };
+        let results = match &self.results {
+            Some(ResultsOp::Append(results)) => results.len(),
+            Some(ResultsOp::Reset) | None => 0,
+        };
+        for (name, len) in [(MESSAGES, messages), (RESULTS, results), ("timeline", self.timeline.len())] {
+            Invalid::check_size(name, len, limits::PATCH_ITEMS, "items")?;
+        }
+        Ok(())
+    }
+
     /// The cards that a named item would be, or is already known by.
     pub fn candidates(&self, state: &State) -> Vec<CardId> {
         let mut ids = vec![];
@@ -88,7 +104,8 @@ impl Patch {
 
     /// Whether memory and results must be read as a whole. `known` are the candidates that exist.
     pub fn needs_lists(&self, state: &State) -> bool {
-        let met = !state.known.is_empty();
+        let lists = [state.checkpoint.memory, state.checkpoint.results, state.checkpoint.timeline];
+        let met = !state.known.is_empty() || lists.into_iter().any(|reach| is_closed(state, reach));
         let paired = match &self.messages {
             Some(MessagesOp::Append(messages)) => message::answers_from_before(messages),
             Some(MessagesOp::Replace(_)) => true,
@@ -139,8 +156,12 @@ pub fn decide(state: &State, patch: &Patch, moment: &Moment) -> Result<Decision<
     }
     if let Some(payload) = &patch.todo {
         let current = values.get("todo").and_then(Todo::from_value);
+        let readable = current.is_some();
         let new = todo::apply(current, payload, state.key.session.as_str(), moment.now);
-        fields::write(&mut values, "todo", new.map_or(Value::Null, |todo| todo.to_value()));
+        // A list that cannot be read is nobody's to clear by accident.
+        if new.is_some() || readable {
+            fields::write(&mut values, "todo", new.map_or(Value::Null, |todo| todo.to_value()));
+        }
     }
     let mut said = vec![];
     if let Some(finish) = &patch.finish_agent {
@@ -260,7 +281,7 @@ fn record(state: &State, entries: &[Value], change: &mut Change, moment: &Moment
         .map(|entry| item("session.event", "entry_id", None, entry))
         .collect::<Result<_, _>>()?;
     let reach = change.checkpoint.timeline;
-    let listed = list::append(state, "timeline", reach, None, &items, moment)?;
+    let listed = list::append(state, "timeline", reach, state.timeline.as_deref(), &items, moment)?;
     change.checkpoint.timeline = listed.reach;
     Ok(change.take(listed))
 }
@@ -276,6 +297,7 @@ fn item(kind: &str, name_key: &'static str, name: Option<&str>, content: &Value)
             tool_call_id: None,
             ttl_seconds: None,
         },
+        origin: Origin::Agent,
     })
 }
 
@@ -288,7 +310,9 @@ fn summarise(
 ) -> Result<bool, Rejection> {
     let had = change.checkpoint.summary.take();
     if let Some(text) = text {
-        let card = state.card(super::compact::KIND, &json!({ "summary": text, "covers": [] }), moment)?;
+        let previous = had.map(|card| card.to_string());
+        let content = json!({ "summary": text, "covers": [], "previous": previous });
+        let card = state.card(super::compact::KIND, &content, moment)?;
         change.checkpoint.summary = Some(change.put(card));
         return Ok(true);
     }

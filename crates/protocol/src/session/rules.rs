@@ -12,6 +12,7 @@ use crate::{
     Rejection,
     fixtures::{moment, project},
 };
+use cardwire_model::Origin;
 use cardwire_model::{
     BoxId, CanonicalJson, Card, CardId, Checkpoint, Commit, Generation, Invalid, InvalidCode, Message,
     Revision, Segment, SessionKey, Speaker, Write, limits,
@@ -45,6 +46,7 @@ impl World {
             heads: HashMap::new(),
             memory: None,
             results: None,
+            timeline: None,
         };
         Self { state, cards: HashMap::new(), boxes: HashMap::new(), clock: 0, next: 1 }
     }
@@ -113,6 +115,7 @@ impl World {
         let lists = patch.needs_lists(&self.state);
         self.state.memory = lists.then(|| self.held(self.state.checkpoint.memory));
         self.state.results = lists.then(|| self.held(self.state.checkpoint.results));
+        self.state.timeline = lists.then(|| self.held(self.state.checkpoint.timeline));
     }
 
     fn try_patch(&mut self, patch: &Patch) -> Result<Patched, Rejection> {
@@ -440,7 +443,13 @@ fn cp_04_05_08_a_summary_takes_the_place_of_what_it_covers_in_one_commit() {
     let old = world.state.checkpoint.memory.unwrap();
     let compact = |world: &mut World, summary: &str, keep: Vec<usize>, covers: Vec<(u32, u32)>| {
         world.state.memory = Some(world.held(world.state.checkpoint.memory));
-        let command = Compact { summary: summary.to_owned(), keep, covers, version: world.state.version() };
+        let command = Compact {
+            summary: summary.to_owned(),
+            keep,
+            covers,
+            version: world.state.version(),
+            by: Origin::Agent,
+        };
         let moment = world.moment();
         compact::decide(&world.state, &command, &moment).map(|decision| world.apply(decision.commit))
     };
@@ -455,7 +464,8 @@ fn cp_04_05_08_a_summary_takes_the_place_of_what_it_covers_in_one_commit() {
     let second = world.cards[&world.state.checkpoint.summary.unwrap()].content.to_value();
     assert!(second["previous"].is_string());
     // A plan made for another version does nothing.
-    let stale = Compact { summary: "x".to_owned(), keep: vec![], covers: vec![], version: 1 };
+    let stale =
+        Compact { summary: "x".to_owned(), keep: vec![], covers: vec![], version: 1, by: Origin::Agent };
     let moment = world.moment();
     assert!(matches!(compact::decide(&world.state, &stale, &moment), Err(Rejection::Conflict(_))));
     world.patch(&append(vec![human("m9", "text 9")]));
@@ -510,6 +520,58 @@ fn a_box_that_somebody_else_wrote_to_does_not_wedge_the_session() {
         .iter()
         .any(|expect| matches!(expect, cardwire_model::Expect::OpenBox { min_len: 3, max_len: 3, .. }));
     assert!(expected, "{:?}", commit.expect);
+}
+
+#[test]
+fn a_box_that_was_sealed_or_rewritten_is_left_behind_with_everything_in_it_kept() {
+    for sealed in [true, false] {
+        let mut world = World::new();
+        let event = Patch { timeline: vec![json!({ "at": 1 })], ..Patch::default() };
+        world.patch(&Patch { timeline: event.timeline.clone(), ..append(vec![human("a", "one")]) });
+        for reach in [world.state.checkpoint.memory, world.state.checkpoint.timeline].into_iter().flatten() {
+            let mut head = crate::fixtures::agent::box_head(reach.box_id);
+            (head.len, head.sealed) = (reach.len, sealed);
+            if !sealed {
+                head.generation = reach.generation.next();
+            }
+            world.state.heads.insert(reach.box_id, head);
+        }
+        let old = world.state.checkpoint.memory.unwrap().box_id;
+        world.patch(&append(vec![human("b", "two")]));
+        world.patch(&event);
+        assert_eq!(world.texts(), ["one", "two"]);
+        assert_ne!(world.state.checkpoint.memory.unwrap().box_id, old);
+        assert_eq!(world.held(world.state.checkpoint.timeline).len(), 2);
+        world.patch(&append(vec![human("a", "ONE")]));
+        assert_eq!(world.texts(), ["ONE", "two"]);
+    }
+}
+
+#[test]
+fn st_06_calls_that_no_request_could_be_made_of_are_refused_at_the_door() {
+    let mut world = World::new();
+    let calls = |calls: &str| Message {
+        tool_calls: Some(CanonicalJson::parse(calls, "x").unwrap()),
+        ..message(Some("m"), Speaker::Ai, "")
+    };
+    for bad in ["[7]", r#"[{"id":1,"name":"f"}]"#, r#"[{"id":"c1"}]"#, r#"[{"name":"f"}]"#] {
+        assert!(world.try_patch(&append(vec![calls(bad)])).is_err(), "{bad}");
+    }
+    let answer =
+        |id: &str| Message { tool_call_id: Some("c1".to_owned()), ..message(Some(id), Speaker::Tool, "42") };
+    let asked = append(vec![calls(r#"[{"id":"c1","function":{"name":"f"}}]"#), answer("t1")]);
+    world.patch(&asked);
+    assert!(!world.patch(&asked).changed, "the same answer again is the same answer");
+    assert!(world.try_patch(&append(vec![answer("t2")])).is_err(), "a second answer of one call");
+}
+
+#[test]
+fn sec_10_what_a_model_said_is_trusted_as_what_a_model_said() {
+    let mut world = World::new();
+    world.patch(&append(vec![human("h", "ask"), message(Some("a"), Speaker::Ai, "answer")]));
+    let held = world.held(world.state.checkpoint.memory);
+    let origins: Vec<_> = held.iter().map(|held| world.cards[&held.card_id].origin).collect();
+    assert_eq!(origins, [Origin::Operator, Origin::Agent]);
 }
 
 #[test]

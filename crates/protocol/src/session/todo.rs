@@ -43,7 +43,10 @@ fn replan(todo: &mut Todo, plan: &Value) {
     let items: Vec<&str> = listed.into_iter().flatten().filter_map(named).collect();
     match plan.get("op").and_then(Value::as_str).unwrap_or("add") {
         "add" => add(todo, &items),
-        "remove" => todo.items.retain(|item| !items.contains(&item.id.as_str())),
+        "remove" => {
+            let ids: Vec<&str> = listed.into_iter().flatten().filter_map(id_of).collect();
+            todo.items.retain(|item| !ids.contains(&item.id.as_str()));
+        }
         "replace" if listed.is_some() => {
             todo.items.clear();
             todo.next_item_id = 1;
@@ -65,6 +68,11 @@ fn named(item: &Value) -> Option<&str> {
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => None,
     };
     text.map(str::trim).filter(|text| !text.is_empty())
+}
+
+/// The id of an item: itself, or a member of an object.
+fn id_of(item: &Value) -> Option<&str> {
+    item.as_str().or_else(|| item.get("id")?.as_str()).map(str::trim)
 }
 
 fn add(todo: &mut Todo, items: &[&str]) {

@@ -2,7 +2,7 @@
 //! what an index passes over on the way to a row is no row that was read.
 
 use crate::{
-    plans::{finished, pairs},
+    plans::{fill, finished, pairs},
     scratch::{Scratch, create_project},
 };
 use cardwire_model::{
@@ -108,8 +108,7 @@ async fn a_batch_is_gone_on_with_by_looking_at_few_of_its_branches() {
     let fork = Fork::new(&store).await;
     // The plans are made now.
     fork.go_on(&store, 0).await;
-    scratch.execute(FILL).await;
-    scratch.execute("SELECT pg_stat_reset()").await;
+    fill(&scratch, FILL).await;
     for round in 1..=ROUNDS {
         fork.go_on(&store, round).await;
     }

@@ -101,6 +101,13 @@ pub(crate) async fn finished(scratch: &Scratch, store: PostgresStore) {
     }
 }
 
+/// Fills tables, and forgets what that took. The server tells what a connection did when it comes round to it, which may be
+/// after it was told to forget.
+pub(crate) async fn fill(scratch: &Scratch, rows: &str) {
+    scratch.execute(&format!("{rows}; SELECT pg_stat_force_next_flush()")).await;
+    scratch.execute("SELECT pg_stat_reset()").await;
+}
+
 /// Names and numbers.
 pub(crate) fn pairs(lines: &[String]) -> Vec<(String, i64)> {
     let pairs = lines.iter().map(|line| line.split_once(' ').unwrap());

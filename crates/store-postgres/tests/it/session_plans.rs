@@ -2,7 +2,7 @@
 //! that were made while the tables were empty.
 
 use crate::{
-    plans::{finished, pairs},
+    plans::{fill, finished, pairs},
     scratch::{Scratch, create_project},
 };
 use cardwire_model::{Commit, Keys, PassageKind, ProjectId, Realm, Revision, Session, Write};
@@ -13,8 +13,10 @@ use cardwire_testkit::{
     fixtures::{namespace, passage, session, session_key, shelf},
 };
 
-/// Sessions and passages of the same project, and passages of others.
+/// Sessions and passages of the same project, and passages of others. Vacuuming them would count as reading.
 const FILL: &str = "
+ALTER TABLE state_sessions SET (autovacuum_enabled = false);
+ALTER TABLE resource_passages SET (autovacuum_enabled = false);
 INSERT INTO state_sessions
     SELECT 'p1', 'default', 'other-' || n, 1, gen_random_uuid(), 0, 0, NULL FROM generate_series(1, 20000) n;
 INSERT INTO resource_passages
@@ -62,8 +64,7 @@ async fn patches_and_searches_read_their_own_few_rows() {
     // The plans are made now: once for a session that is made, once for one that is changed.
     round(&store, &project, &mut ids, 0).await;
     round(&store, &project, &mut ids, 1).await;
-    scratch.execute(FILL).await;
-    scratch.execute("SELECT pg_stat_reset()").await;
+    fill(&scratch, FILL).await;
     for number in 2..2 + ROUNDS {
         round(&store, &project, &mut ids, number).await;
     }
@@ -74,7 +75,7 @@ async fn patches_and_searches_read_their_own_few_rows() {
     let read = pairs(&scratch.column(pages).await);
     assert_eq!(read.len(), 2, "{read:?}");
     for (name, pages) in read {
-        // Either table has more than 200 pages, and so has its key.
-        assert!(pages > 0 && pages < 60 * ROUNDS as i64, "{pages} pages of {name} in {ROUNDS} rounds");
+        // Either table has more than 200 pages, and so has its key; the index of lexemes is written to as well.
+        assert!(pages > 0 && pages < 150 * ROUNDS as i64, "{pages} pages of {name} in {ROUNDS} rounds");
     }
 }
