@@ -9,6 +9,7 @@ use cardwire_model::{
 };
 use cardwire_protocol::facts::{
     append::{self, Append, Appended, PutAndAppend},
+    check_given,
     create_box::{self, CreateBox, Created},
     delete_card,
     fork_box::{self, ForkBox},
@@ -40,6 +41,7 @@ impl Kernel {
     ) -> Result<Done<Put>, KernelError> {
         let id = new.id.unwrap_or_else(|| self.card_id());
         let card = new.draft.into_card(id, new.origin, self.now())?;
+        check_given(&card, new.id)?;
         let realm = Realm::from(project.clone());
         // A fresh id needs no look-up; if it is taken after all, the commit says so.
         let cards = new.id.into_iter().collect();

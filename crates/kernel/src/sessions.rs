@@ -51,7 +51,7 @@ impl Kernel {
         checkpoint: CardId,
     ) -> Result<Session, KernelError> {
         let session = self.live_session(project, key).await?;
-        let to = self.checkpoint(project, &session, checkpoint).await?;
+        let to = self.named_checkpoint(project, &session, checkpoint).await?;
         let lists = (
             self.reach_ids(project, to.memory).await?,
             self.reach_ids(project, to.results).await?,

@@ -47,6 +47,8 @@ pub struct Session {
 pub struct Checkpoint {
     /// The version it makes.
     pub version: u64,
+    /// The first version of this session; a lower one is of a deleted session of the same name.
+    pub first: u64,
     /// The checkpoint before it.
     pub previous: Option<CardId>,
     /// The messages, and the summary that stands for older ones.
@@ -72,6 +74,7 @@ impl Checkpoint {
         object.insert("namespace".into(), key.namespace.as_str().into());
         object.insert("session_id".into(), key.session.as_str().into());
         object.insert("version".into(), self.version.into());
+        object.insert("first_version".into(), self.first.into());
         object.insert("messages".into(), self.messages.into());
         let reaches =
             [("memory", self.memory), ("mapreduce_results", self.results), ("timeline", self.timeline)];
@@ -107,6 +110,7 @@ impl Checkpoint {
         let messages = object.get("messages").and_then(Value::as_u64);
         Some(Self {
             version: object.get("version")?.as_u64()?,
+            first: object.get("first_version")?.as_u64()?,
             previous: card("previous"),
             memory: reach("memory"),
             messages: messages.and_then(|count| u32::try_from(count).ok()).unwrap_or(0),
@@ -145,6 +149,7 @@ mod tests {
         let reach = |n| Segment { box_id: BoxId::from_uuid(id(n)), generation: Generation::FIRST, len: 3 };
         let full = Checkpoint {
             version: 7,
+            first: 3,
             previous: Some(CardId::from_uuid(id(1))),
             memory: Some(reach(2)),
             messages: 2,

@@ -34,12 +34,13 @@ fn check_cards(snapshot: &Snapshot, card_ids: &[CardId], now: Timestamp) -> Resu
 }
 
 /// What a caller may write: not what the kernel writes and believes, and under no id that it derives.
-pub fn check_given(card: &Card) -> Result<(), Invalid> {
+/// `named` is the id that the caller chose.
+pub fn check_given(card: &Card, named: Option<CardId>) -> Result<(), Invalid> {
     if card.kind.is_kernels() {
         let reason = format!("{} cards are written by the kernel alone", card.kind.as_str());
         return Err(Invalid::field("metadata/type", reason));
     }
-    if card.id.is_derived() {
+    if named.is_some_and(CardId::is_derived) {
         return Err(Invalid::field("card_id", "ids of version 8 are derived by the kernel; choose another"));
     }
     Ok(())

@@ -104,6 +104,7 @@ impl State {
         }
         let version = self.next_version();
         checkpoint.version = version.get();
+        checkpoint.first = if self.exists() { self.checkpoint.first } else { version.get() };
         checkpoint.previous = self.row.as_ref().filter(|_| self.exists()).map(|row| row.checkpoint);
         let content = checkpoint.to_json(&self.key)?.to_value();
         let card = self.card("session.checkpoint", &content, moment)?;

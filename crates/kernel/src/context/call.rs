@@ -109,10 +109,12 @@ impl Kernel {
         // Composing may compact the session, which a stale holder must not cause (NF-03).
         self.check_running(project, &request.fence).await?;
         for key in request.contexts.keys() {
-            let layer = layers::layer_of(key).map_err(Invalid::from)?;
+            let field = format!("contexts/{key}");
+            let layer = layers::layer_of(key)
+                .map_err(|error| Invalid::coded(InvalidCode::ContextKey, &field, error.to_string()))?;
             if matches!(layer, Layer::Framework | Layer::Compression) {
                 let reason = "is made by the server; a worker cannot give it";
-                return Err(Invalid::coded(InvalidCode::ContextKey, format!("contexts/{key}"), reason).into());
+                return Err(Invalid::coded(InvalidCode::ContextKey, field, reason).into());
             }
         }
         let takes_memory = process::allowed(request.process, request.share).checkpoint;

@@ -104,7 +104,7 @@ impl Kernel {
         if let Some(pointed) = self.checkpoints.get(&key) {
             return Ok(pointed);
         }
-        let checkpoint = self.checkpoint(project, row, row.checkpoint).await?;
+        let checkpoint = self.checkpoint(project, &row.key, row.checkpoint).await?;
         let pointed = Arc::new(self.point(project, checkpoint).await?);
         self.checkpoints.insert(key, Arc::clone(&pointed));
         Ok(pointed)
@@ -129,19 +129,33 @@ impl Kernel {
         Ok(Pointed { checkpoint, fields, summary })
     }
 
-    /// A checkpoint of this session, by its card; not one of a deleted session of the same name.
-    pub(crate) async fn checkpoint(
+    /// A checkpoint that a caller names: of this session, not of a deleted one of the same name.
+    pub(crate) async fn named_checkpoint(
         &self,
         project: &ProjectId,
         row: &Session,
         card: CardId,
     ) -> Result<Checkpoint, KernelError> {
+        let found = self.checkpoint(project, &row.key, card).await?;
+        if found.version < self.pointed(project, row).await?.checkpoint.first {
+            return Err(Rejection::NotFound { what: "checkpoint", id: card.to_string() }.into());
+        }
+        Ok(found)
+    }
+
+    /// A checkpoint of a session of this name, by its card.
+    pub(crate) async fn checkpoint(
+        &self,
+        project: &ProjectId,
+        key: &SessionKey,
+        card: CardId,
+    ) -> Result<Checkpoint, KernelError> {
         let missing = || Rejection::NotFound { what: "checkpoint", id: card.to_string() };
         let found = self.get_cards(project, &[card], true).await?.pop().ok_or_else(missing)?;
-        if found.kind.as_str() != "session.checkpoint" || found.created_at < row.created_at {
+        if found.kind.as_str() != "session.checkpoint" {
             return Err(missing().into());
         }
-        Ok(Checkpoint::from_json(&found.content, &row.key).ok_or_else(missing)?)
+        Ok(Checkpoint::from_json(&found.content, key).ok_or_else(missing)?)
     }
 
     /// A card that a session points to, deleted or not.

@@ -57,7 +57,7 @@ impl Kernel {
         let pointed = match at {
             None => self.pointed(project, &session).await?,
             Some(card) => {
-                let checkpoint = self.checkpoint(project, &session, card).await?;
+                let checkpoint = self.named_checkpoint(project, &session, card).await?;
                 Arc::new(self.point(project, checkpoint).await?)
             }
         };
@@ -123,7 +123,7 @@ impl Kernel {
         let session = self.live_session(project, key).await?;
         let mut next = match before {
             None => Some(session.checkpoint),
-            Some(card) => self.checkpoint(project, &session, card).await?.previous,
+            Some(card) => self.named_checkpoint(project, &session, card).await?.previous,
         };
         let mut found = vec![];
         while let Some(id) = next.filter(|_| found.len() < limit) {

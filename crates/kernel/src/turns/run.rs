@@ -35,7 +35,7 @@ impl Kernel {
             if card.kind.as_str() == "tool.result" {
                 card.origin = Origin::Tool;
             }
-            facts::check_given(&card)?;
+            facts::check_given(&card, new.id)?;
             Ok(NewCard { card, named: new.id.is_some() })
         };
         cards.into_iter().map(make).collect()

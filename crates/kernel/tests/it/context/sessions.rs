@@ -151,4 +151,10 @@ async fn st_09_a_restored_session_goes_on_without_what_came_later() {
     assert_eq!(versions, [5, 4, 3, 2, 1]);
     let old = desk.kernel.session(&desk.project, &key("s"), Some(checkpoints[2].id)).await.unwrap();
     assert_eq!((old.messages.len(), old.fields["goal"].as_str()), (2, Some("g")));
+    // A session of the same name that comes after it cannot be put back to what was deleted.
+    desk.kernel.delete_session(&desk.project, &caller(), &key("s")).await.unwrap();
+    desk.patch("s", &append(vec![message("n", Speaker::Human, "new")])).await;
+    assert!(desk.kernel.session(&desk.project, &key("s"), Some(then)).await.is_err());
+    assert!(desk.kernel.restore_session(&desk.project, &caller(), &key("s"), then).await.is_err());
+    assert_eq!(desk.texts("s").await, ["new"]);
 }
