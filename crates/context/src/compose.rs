@@ -69,7 +69,7 @@ impl ComposeError {
     /// The field it is about, as a JSON pointer.
     pub fn field(&self) -> String {
         match self {
-            Self::Key(KeyError::Malformed(key)) => format!("contexts/{key}"),
+            Self::Key(KeyError::Malformed(key) | KeyError::Servers(key)) => format!("contexts/{key}"),
             Self::Key(KeyError::Private) => "contexts/system_prompt__context".to_owned(),
             Self::BlockNotText { key } => format!("contexts/{key}"),
             Self::DualQueryPath | Self::QueryNotHuman => "human_message".to_owned(),

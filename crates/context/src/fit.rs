@@ -20,6 +20,11 @@ pub struct Budget {
     pub fixed: u32,
 }
 
+/// What is kept free for the answer unless somebody says otherwise: an eighth of the window, at most 16,384 tokens.
+pub fn default_reserve(window: Option<u32>) -> u32 {
+    window.map_or(0, |window| (window / 8).min(16_384))
+}
+
 /// What is sent, and what is not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fitted<'a> {

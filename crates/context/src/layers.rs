@@ -17,6 +17,9 @@ pub enum KeyError {
     /// The system prompt is private and never shared (CC-03).
     #[error("the system prompt is private and cannot be a context block")]
     Private,
+    /// The server makes it (CC-10).
+    #[error("{0} is made by the server; a worker cannot give it")]
+    Servers(String),
 }
 
 impl KeyError {
@@ -44,6 +47,22 @@ pub fn layer_of(key: &str) -> Result<Layer, KeyError> {
         Some("todo") => Ok(Layer::Todo),
         Some("compression") => Ok(Layer::Compression),
         Some(_) => Ok(Layer::Extra),
+    }
+}
+
+/// The layer of a block that a worker gives with its call (CC-10): its own blocks, and what it found or is to do. What holds
+/// for every agent and what memory says is not for it to say.
+pub fn layer_given(key: &str) -> Result<Layer, KeyError> {
+    match layer_of(key)? {
+        Layer::Framework | Layer::Compression => Err(KeyError::Servers(key.to_owned())),
+        layer @ (Layer::Experience
+        | Layer::Knowledge
+        | Layer::Todo
+        | Layer::Extra
+        | Layer::SystemPrompt
+        | Layer::Checkpoint
+        | Layer::Query
+        | Layer::Turn) => Ok(layer),
     }
 }
 
@@ -85,5 +104,16 @@ mod tests {
     fn the_system_prompt_is_no_block() {
         let error = layer_of("system_prompt__context").unwrap_err();
         assert_eq!((&error, error.code()), (&KeyError::Private, "invalid_context_key"));
+    }
+
+    /// CC-10
+    #[test]
+    fn a_worker_gives_blocks_of_its_own_and_none_of_the_servers() {
+        for key in ["framework__context", "compression__context"] {
+            assert_eq!(layer_given(key), Err(KeyError::Servers(key.to_owned())));
+        }
+        assert_eq!(layer_given("system_prompt__context"), Err(KeyError::Private));
+        assert_eq!(layer_given("todo__context"), Ok(Layer::Todo));
+        assert_eq!(layer_given("mine__context"), Ok(Layer::Extra));
     }
 }

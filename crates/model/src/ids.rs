@@ -59,9 +59,11 @@ impl CardId {
     }
 
     /// The id of a card that is named by what it stands for.
-    pub fn derived(from: crate::Hash256) -> Self {
+    pub fn derived(parts: &[&str]) -> Self {
+        let hasher = crate::hash::FieldHasher::default();
+        let hash = parts.iter().fold(hasher, |hasher, part| hasher.field(part.as_bytes())).finish();
         let mut bytes = [0; 16];
-        bytes.copy_from_slice(&from.as_bytes()[..16]);
+        bytes.copy_from_slice(&hash.as_bytes()[..16]);
         Self(uuid::Builder::from_custom_bytes(bytes).into_uuid())
     }
 }

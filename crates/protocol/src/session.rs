@@ -20,7 +20,7 @@ pub use list::{Held, is_closed};
 use crate::{Moment, Rejection};
 use cardwire_model::{
     BoxHead, BoxId, CanonicalJson, Card, CardDraft, CardFact, CardId, Checkpoint, Commit, EventKind, Invalid,
-    Origin, ProjectId, Revision, Session, SessionKey, Write, hash::FieldHasher,
+    Origin, ProjectId, Revision, Session, SessionKey, Write,
 };
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
@@ -164,10 +164,13 @@ impl Change {
 
 /// The card that the first item of this name becomes. Derived, so that a repeat is found by one look at a key.
 fn named_card(state: &State, list: &str, name: &str) -> CardId {
-    let parts =
-        [state.project.as_str(), state.key.namespace.as_str(), state.key.session.as_str(), list, name];
-    let hasher = parts.iter().fold(FieldHasher::default(), |hasher, part| hasher.field(part.as_bytes()));
-    CardId::derived(hasher.finish())
+    CardId::derived(&[
+        state.project.as_str(),
+        state.key.namespace.as_str(),
+        state.key.session.as_str(),
+        list,
+        name,
+    ])
 }
 
 #[cfg(test)]

@@ -165,3 +165,9 @@ fn cards_that_no_request_can_hold_are_counted_all_the_same() {
     assert_eq!(lint(Provider::OpenAiChat, &pieces).unwrap_err().rule, Rule::DuplicateResult);
     assert_eq!(kept(&pieces, 39), [4]);
 }
+
+/// OB-02
+#[test]
+fn an_eighth_is_kept_free_up_to_a_bound() {
+    assert_eq!([None, Some(8_000), Some(1_000_000)].map(default_reserve), [0, 1_000, 16_384]);
+}

@@ -3,9 +3,7 @@
 
 use crate::{Kernel, KernelError};
 use cardwire_context::lint::NewRepair;
-use cardwire_model::{
-    CanonicalJson, Card, CardDraft, CardId, Hash256, Origin, ProjectId, Timestamp, TurnId, hash::FieldHasher,
-};
+use cardwire_model::{CanonicalJson, Card, CardDraft, CardId, Origin, ProjectId, Timestamp, TurnId};
 use serde_json::{Value, json};
 
 impl Kernel {
@@ -76,7 +74,5 @@ fn record(
 }
 
 fn named(project: &ProjectId, parts: &[&str]) -> CardId {
-    let hasher = FieldHasher::default().field(project.as_str().as_bytes());
-    let hash: Hash256 = parts.iter().fold(hasher, |hasher, part| hasher.field(part.as_bytes())).finish();
-    CardId::derived(hash)
+    CardId::derived(&[&[project.as_str()], parts].concat())
 }

@@ -109,21 +109,17 @@ impl Kernel {
         // Composing may compact the session, which a stale holder must not cause (NF-03).
         self.check_running(project, &request.fence).await?;
         for key in request.contexts.keys() {
-            let field = format!("contexts/{key}");
-            let layer = layers::layer_of(key)
-                .map_err(|error| Invalid::coded(InvalidCode::ContextKey, &field, error.to_string()))?;
-            if matches!(layer, Layer::Framework | Layer::Compression) {
-                let reason = "is made by the server; a worker cannot give it";
-                return Err(Invalid::coded(InvalidCode::ContextKey, field, reason).into());
-            }
+            layers::layer_given(key).map_err(|error| {
+                Invalid::coded(InvalidCode::ContextKey, format!("contexts/{key}"), error.to_string())
+            })?;
         }
         let takes_memory = process::allowed(request.process, request.share).checkpoint;
-        let mut material = self.material(project, request.fence.turn_id, None, takes_memory).await?;
+        let mut material = self.material(project, request.fence.turn_id, takes_memory).await?;
         let setup = self.setup(project, &material, request).await?;
         let mut collected = self.collect_for(project, &material, request).await?;
         let mut parts = self.parts(project, &material, &setup, &collected)?;
         if self.compact_first(project, caller, request, &material, &setup, &parts).await? {
-            material = self.material(project, request.fence.turn_id, None, takes_memory).await?;
+            material = self.material(project, request.fence.turn_id, takes_memory).await?;
             collected = self.collect_for(project, &material, request).await?;
             parts = self.parts(project, &material, &setup, &collected)?;
         }
@@ -200,7 +196,10 @@ impl Kernel {
             params,
             placement: self.context.placement(),
             window,
-            reserve: request.reserve.or_else(|| number("reserve")).unwrap_or_else(|| reserve(window)),
+            reserve: request
+                .reserve
+                .or_else(|| number("reserve"))
+                .unwrap_or_else(|| fit::default_reserve(window)),
             prompt: prompt::system_prompt(own, fields),
             tools: request.tools.as_ref().map(|tools| self.tools_card(project, tools)).transpose()?,
         })
@@ -267,9 +266,7 @@ impl Kernel {
         if !compaction::should_compact(total, threshold) {
             return Ok(false);
         }
-        let compact =
-            CompactRequest { min_keep: settings.min_keep_entries.map(|keep| keep as usize), summary: None };
-        let compacted = match self.compact_session(project, caller, key, &compact).await {
+        let compacted = match self.compact_session(project, caller, key, &CompactRequest::default()).await {
             // Somebody spoke meanwhile: the call goes on with what there is.
             Err(KernelError::Rejected(Rejection::Conflict(_))) => return Ok(false),
             compacted => compacted?,
@@ -291,12 +288,8 @@ impl Kernel {
         for placed in &parts.placed {
             let piece =
                 placed.piece(self.counts.card(setup.tokenizer, &placed.card), is_pinned(&placed.card));
-            let kind = placed.card.kind.as_str();
             if !placed.card.is_visible(now) {
                 left_out.push((piece, Cause::Expired));
-            } else if kind == "session.summary" {
-                // It is sent as the compression block.
-                left_out.push((piece, Cause::NotAMessage));
             } else if !view::is_message(&placed.card.kind) {
                 left_out.push((piece, Cause::NotAMessage));
             } else {
@@ -453,11 +446,6 @@ struct Made {
     manifest: Manifest,
     body: String,
     records: Vec<Card>,
-}
-
-/// What is kept free for the answer unless somebody says otherwise: an eighth of the window, at most 16,384.
-fn reserve(window: Option<u32>) -> u32 {
-    window.map_or(0, |window| (window / 8).min(16_384))
 }
 
 fn is_pinned(card: &Card) -> bool {

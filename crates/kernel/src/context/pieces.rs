@@ -1,9 +1,9 @@
 //! What a turn's request is made of: its boxes and its session's memory, in order, each card once (WK-02..WK-04).
 
-use crate::{Kernel, KernelError, sessions::Remembered};
+use crate::{Kernel, KernelError, ViewedTurn, sessions::Remembered};
 use cardwire_context::piece::{Body, Piece, Place, Reference};
 use cardwire_model::{
-    BoxId, Card, CardId, Cause, InboxItem, Layer, ProjectId, Segment, SessionKey, StepId, TurnId, TurnPayload,
+    BoxId, Card, CardId, Cause, InboxItem, Layer, ProjectId, Segment, SessionKey, TurnId, TurnPayload,
 };
 use cardwire_protocol::{Rejection, turn::view};
 use std::{
@@ -35,18 +35,17 @@ pub(super) struct Material {
 }
 
 impl Kernel {
-    /// What a turn sees now, or saw at one of its steps.
+    /// What a turn sees now.
     pub(super) async fn material(
         &self,
         project: &ProjectId,
         turn: TurnId,
-        step: Option<&StepId>,
         with_memory: bool,
     ) -> Result<Material, KernelError> {
-        let item = self.turn_row(project, turn).await?;
+        let ViewedTurn { item, head } = self.turn(project, turn).await?;
         let payload = TurnPayload::from_stored(&item.payload);
         let payload = payload.map_err(|_| Rejection::Conflict("the turn's row is damaged".to_owned()))?;
-        let (watermark, end) = self.output_reach(project, &item, step).await?;
+        let (watermark, end) = self.output_reach(project, &item, head.as_ref(), None).await?;
         let context = self.box_reach(project, payload.context_box).await?;
         let mut output = self.box_reach(project, payload.output_box).await?;
         output.len = output.len.min(end);
@@ -63,36 +62,13 @@ impl Kernel {
         let now = self.now();
         let visible = given.iter().filter(|card| card.is_visible(now));
         let instruction = view::instruction(visible.clone().map(AsRef::as_ref)).map(|card| card.id);
-        let result_fields = visible.rev().find(|card| !view::is_message(&card.kind)).cloned();
+        let result_fields = visible.rev().find(|card| view::is_result_fields(&card.kind)).cloned();
         gathered.add(&given, context, 0, |card| match Some(card.id) == instruction {
             true => (Layer::Query, Cause::Instruction),
             false => (Layer::Checkpoint, Cause::Context),
         });
         gathered.add(own, output, before.len(), |_| (Layer::Turn, Cause::Own));
         Ok(Material { item, payload, session, placed: gathered.placed, instruction, result_fields })
-    }
-
-    /// Where the turn's own part of the output box begins, and where what is shown ends.
-    async fn output_reach(
-        &self,
-        project: &ProjectId,
-        item: &InboxItem,
-        step: Option<&StepId>,
-    ) -> Result<(u32, u32), KernelError> {
-        let head = self.store.head(project, &item.agent_id).await?;
-        let live = head.as_ref().and_then(|head| head.live.as_ref());
-        let live = live.filter(|live| live.turn_id == item.turn_id);
-        let (watermark, mut end) = match (&item.ended, live) {
-            (Some(ended), _) => ended.output,
-            (None, Some(live)) => (live.watermark, u32::MAX),
-            (None, None) => (u32::MAX, u32::MAX),
-        };
-        if let Some(id) = step {
-            let missing = || Rejection::NotFound { what: "step", id: id.to_string() };
-            let step = self.store.step(project, id).await?.filter(|step| step.turn_id == item.turn_id);
-            end = end.min(step.ok_or_else(missing)?.output_len);
-        }
-        Ok((watermark, end))
     }
 
     /// A box as far as it reaches now.

@@ -134,19 +134,7 @@ impl Kernel {
         let payload = payload.map_err(|_| Rejection::Conflict("the turn's row is damaged".to_owned()))?;
         let context = self.view_box(project, payload.context_box, None).await?;
         let output = self.view_box(project, payload.output_box, None).await?;
-        let len = output.head.len;
-        let live = head.as_ref().and_then(|head| head.live.as_ref());
-        let (watermark, mut end) = match (&item.ended, live) {
-            (Some(ended), _) => ended.output,
-            (None, Some(live)) => (live.watermark, len),
-            // It waits: all there is was there before it.
-            (None, None) => (len, len),
-        };
-        if let Some(id) = step {
-            let missing = || Rejection::NotFound { what: "step", id: id.to_string() };
-            let step = self.store.step(project, id).await?.filter(|step| step.turn_id == turn);
-            end = end.min(step.ok_or_else(missing)?.output_len);
-        }
+        let (watermark, end) = self.output_reach(project, &item, head.as_ref(), step).await?;
         let shown: Vec<CardId> = output.card_ids().take(end as usize).collect();
         let context: Vec<CardId> = context.card_ids().collect();
         let ids = view::order(&context, &shown, watermark as usize);
@@ -157,6 +145,28 @@ impl Kernel {
         }
         let cards = ids.iter().filter_map(|id| cards.get(id).cloned()).collect();
         Ok(TurnView { item, context_box: payload.context_box, output_box: payload.output_box, cards })
+    }
+
+    /// Where a turn's own part of its output box begins, and where what it sees of it ends. `head` is the agent's while this
+    /// is its live turn.
+    pub(crate) async fn output_reach(
+        &self,
+        project: &ProjectId,
+        item: &InboxItem,
+        head: Option<&Head>,
+        step: Option<&StepId>,
+    ) -> Result<(u32, u32), KernelError> {
+        let live = head.and_then(|head| head.live.as_ref());
+        let (watermark, end) = match (&item.ended, live) {
+            (Some(ended), _) => ended.output,
+            (None, Some(live)) => (live.watermark, u32::MAX),
+            // It waits: all there is was there before it.
+            (None, None) => (u32::MAX, u32::MAX),
+        };
+        let Some(id) = step else { return Ok((watermark, end)) };
+        let missing = || Rejection::NotFound { what: "step", id: id.to_string() };
+        let step = self.store.step(project, id).await?.filter(|step| step.turn_id == item.turn_id);
+        Ok((watermark, end.min(step.ok_or_else(missing)?.output_len)))
     }
 
     pub(crate) async fn turn_row(&self, project: &ProjectId, turn: TurnId) -> Result<InboxItem, KernelError> {

@@ -3,9 +3,15 @@
 use cardwire_model::{Card, CardId, CardKind, Role};
 use std::collections::HashSet;
 
-/// Whether a model is sent a card of this kind as a message. What a deliverable must have is said elsewhere (WK-04).
+/// Whether a model is sent a card of this kind as a message. What a deliverable must have is said in the system prompt
+/// (WK-04), a summary in a block of its own (CP-04).
 pub fn is_message(kind: &CardKind) -> bool {
-    kind.as_str() != "task.result_fields"
+    !is_result_fields(kind) && kind.as_str() != crate::session::compact::KIND
+}
+
+/// Whether it says what a deliverable must have.
+pub fn is_result_fields(kind: &CardKind) -> bool {
+    kind.as_str() == "task.result_fields"
 }
 
 /// What is asked of a turn: the last instruction it was given, else the last thing anybody said to it.
@@ -33,6 +39,14 @@ mod tests {
 
     fn ids(numbers: &[u128]) -> Vec<CardId> {
         numbers.iter().map(|n| card_id(*n)).collect()
+    }
+
+    /// WK-04, CP-04
+    #[test]
+    fn what_is_said_elsewhere_is_no_message() {
+        let said = |kind: &str| is_message(&CardKind::from_stored(kind));
+        assert!(!said("task.result_fields") && !said("session.summary"));
+        assert!(said("session.message") && said("tool.result") && said("meta.parent_pointer"));
     }
 
     /// WK-02, WK-03
