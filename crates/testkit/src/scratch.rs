@@ -1,5 +1,5 @@
-//! A database of one's own on the test server. The server is private to a test run and thrown away with it, so
-//! databases are not dropped.
+//! A database of one's own on the test server, gone with its value: a thousand tests must not need a thousand
+//! databases' room at once.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use tokio_postgres::NoTls;
@@ -13,6 +13,8 @@ pub const VICTIM: &str = "CARDWIRE_TEST_POSTGRES_VICTIM";
 /// An empty database.
 pub struct ScratchDatabase {
     url: String,
+    name: String,
+    server: String,
 }
 
 impl ScratchDatabase {
@@ -30,18 +32,40 @@ impl ScratchDatabase {
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         // Process ids come round again on a server that stays up for long.
         let name = format!("cw_{}_{count}_{:x}", std::process::id(), crate::rng::fresh_seed());
-        let (client, connection) = tokio_postgres::connect(&server, NoTls).await.unwrap();
-        let create = format!("CREATE DATABASE {name}");
-        tokio::select! {
-            ended = connection => panic!("the test server closed the connection: {ended:?}"),
-            done = client.batch_execute(&create) => done.unwrap(),
-        }
+        execute(&server, &format!("CREATE DATABASE {name}")).await.unwrap();
         let (base, _) = server.rsplit_once('/').unwrap();
-        Self { url: format!("{base}/{name}") }
+        Self { url: format!("{base}/{name}"), name, server }
     }
 
     /// How to connect to it.
     pub fn url(&self) -> &str {
         &self.url
+    }
+}
+
+impl Drop for ScratchDatabase {
+    fn drop(&mut self) {
+        // A value may be dropped inside a runtime, which must not be blocked on another one.
+        let drop = || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+            let statement = format!("DROP DATABASE {} WITH (FORCE)", self.name);
+            // A server that a test has broken takes its databases with it.
+            let _ = runtime.block_on(execute(&self.server, &statement));
+            std::io::Result::Ok(())
+        };
+        std::thread::scope(|scope| {
+            let _ = scope.spawn(drop).join();
+        });
+    }
+}
+
+async fn execute(server: &str, statement: &str) -> Result<(), tokio_postgres::Error> {
+    let (client, connection) = tokio_postgres::connect(server, NoTls).await?;
+    tokio::select! {
+        ended = connection => {
+            ended?;
+            panic!("the test server closed the connection")
+        }
+        done = client.batch_execute(statement) => done,
     }
 }

@@ -1,4 +1,4 @@
-//! A private PostgreSQL server with default durability.
+//! A private PostgreSQL server: with default durability for benchmarks, without flushes for tests.
 //!
 //! PostgreSQL refuses to run as root, so root runs it as the operating system's user `postgres`.
 
@@ -22,11 +22,14 @@ pub(crate) struct Postgres {
 
 impl Postgres {
     /// Create a database cluster in a temporary directory and serve it on a free port of 127.0.0.1.
+    ///
+    /// Tests kill the server, never the machine, so nothing they prove needs a flush; and every database they
+    /// drop is a checkpoint.
     pub(crate) fn start() -> anyhow::Result<Self> {
-        Self::start_with(&[])
+        Self::start_with(&["fsync=off", "full_page_writes=off"])
     }
 
-    /// The same with a server that counts statements, if it has the extension for it.
+    /// A server for measurements, which counts statements if it has the extension for it.
     pub(crate) fn start_counting() -> anyhow::Result<Self> {
         let library = "pg_stat_statements";
         let settings: &[_] = if tools::has_postgres_library(library)? {

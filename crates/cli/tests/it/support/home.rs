@@ -24,8 +24,7 @@ pub(crate) enum Backend {
 /// A data directory, not made yet, and the store that goes with it.
 pub(crate) struct Home {
     root: TempDir,
-    /// Address of the scratch database.
-    postgres: Option<String>,
+    postgres: Option<Arc<ScratchDatabase>>,
 }
 
 impl Home {
@@ -45,7 +44,7 @@ impl Home {
 
     /// The address of the store, if it is a server.
     pub(crate) fn postgres(&self) -> Option<&str> {
-        self.postgres.as_deref()
+        self.postgres.as_ref().map(|database| database.url())
     }
 
     /// A directory that is there, for files beside the data.
@@ -131,9 +130,9 @@ impl Home {
     }
 }
 
-fn scratch(variable: &str) -> String {
+fn scratch(variable: &str) -> Arc<ScratchDatabase> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(ScratchDatabase::create_on(variable)).url().to_owned()
+    Arc::new(runtime.block_on(ScratchDatabase::create_on(variable)))
 }
 
 /// A command that has ended.
