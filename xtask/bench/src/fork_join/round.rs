@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
 use cardwire_kernel::Done;
-use cardwire_kernel::protocol::pmo::calls::{Answered, Call};
+use cardwire_kernel::protocol::pmo::calls::{Answered, Call, RunOptions};
 use cardwire_kernel::protocol::turn::claim::{Lease, LeaseKind};
 use cardwire_kernel::protocol::turn::suspend::Suspend;
 use cardwire_kernel::protocol::turn::{Command, Fence, Proof};
@@ -54,6 +54,8 @@ pub(super) async fn fork(
         acl: InheritMode::Enforce,
         pmo: PmoSettings { fork_join_max_tasks: Some(10_000), ..PmoSettings::default() },
         require_policy: false,
+        carries_out: None,
+        run: RunOptions::default(),
     };
     let done =
         place.kernel().pmo_call(&place.world.project, place.caller(), &call, |_| "refused", None).await?;

@@ -65,6 +65,7 @@ impl Place {
             display_name: None,
             tags: None,
             metadata: self.empty.clone(),
+            refresh: false,
         };
         self.world.kernel.add_agent(&self.world.project, self.caller(), &command, None).await?;
         self.agents.push(id.clone());
@@ -165,6 +166,7 @@ pub(crate) fn claim(worker: &str, wait: Duration) -> anyhow::Result<ClaimRequest
         wait,
         projects: None,
         start: true,
+        recover: false,
     })
 }
 

@@ -1,0 +1,260 @@
+//! From the `model` object of a team file, or the `llm_config` of a profile, to a model.
+//!
+//! Where keys come from is the caller's business. Invariant: an error names the field and holds no key.
+
+use crate::{ChatModel, ModelInfo, Prices, Remote, Retry, Script, Scripted, with_retry};
+use cardwire_model::Provider;
+use secrecy::SecretString;
+use serde::Deserialize;
+use serde_json::Value;
+use std::{sync::Arc, time::Duration};
+use thiserror::Error;
+
+const TIMEOUT_SECONDS: u64 = 300;
+/// The longest that one request may be waited for.
+const MAX_TIMEOUT_SECONDS: u64 = 3_600;
+/// How often a failed request is sent again, unless the file says otherwise.
+const RETRIES: u32 = 2;
+const MAX_RETRIES: u32 = 10;
+const RETRY_BASE: Duration = Duration::from_millis(500);
+const RETRY_MAX: Duration = Duration::from_secs(30);
+
+/// What is said about a model. Other fields belong to others, and are passed over.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct ModelConfig {
+    /// `openai`, `openai-chat`, `anthropic`, `anthropic-messages` or `scripted`.
+    pub provider: String,
+    /// Its name at the provider.
+    pub model: Option<String>,
+    /// Where the provider is, if not at its own address.
+    pub base_url: Option<String>,
+    /// The name of a key, never the key itself.
+    pub key: Option<String>,
+    /// What it costs.
+    pub prices: Option<Prices>,
+    /// How long one request may take.
+    pub timeout_seconds: Option<u64>,
+    /// How often a failed request is sent again.
+    pub retries: Option<u32>,
+    /// The script of a scripted model.
+    pub script: Option<Value>,
+    /// Whether answers are streamed; they are unless this says no.
+    pub stream: Option<bool>,
+    /// The format of the requests that a scripted model reads: `openai-chat`, which is the default, or
+    /// `anthropic-messages`.
+    pub format: Option<String>,
+}
+
+/// A model that cannot be built.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{field}: {reason}")]
+pub struct ConfigError {
+    /// Which field, as in `model/base_url`.
+    pub field: String,
+    /// What is wrong, as a short clause.
+    pub reason: String,
+}
+
+impl ConfigError {
+    pub(crate) fn new(field: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self { field: field.into(), reason: reason.into() }
+    }
+}
+
+/// Where keys are.
+pub trait Keys: Send + Sync {
+    /// The key of this name.
+    fn key(&self, name: &str) -> Option<SecretString>;
+}
+
+/// The model that this object describes.
+pub fn build(config: &Value, keys: &dyn Keys) -> Result<Arc<dyn ChatModel>, ConfigError> {
+    let config = ModelConfig::parse(config)?;
+    let (model, retries): (Arc<dyn ChatModel>, u32) = match config.provider.as_str() {
+        "openai" | "openai-chat" => (config.remote(Provider::OpenAiChat, keys)?, RETRIES),
+        "anthropic" | "anthropic-messages" => (config.remote(Provider::AnthropicMessages, keys)?, RETRIES),
+        // A script that fails means it.
+        "scripted" => (config.scripted()?, 0),
+        "recorded" => return Err(ConfigError::new("model/provider", "`recorded` is for replays only")),
+        other => {
+            let reason = format!("`{other}` is unknown; there are openai, anthropic and scripted");
+            return Err(ConfigError::new("model/provider", reason));
+        }
+    };
+    let retries = config.retries.unwrap_or(retries);
+    if retries == 0 {
+        return Ok(model);
+    }
+    Ok(with_retry(model, Retry { attempts: retries + 1, base: RETRY_BASE, max: RETRY_MAX }))
+}
+
+impl ModelConfig {
+    /// Reads the object and checks what does not depend on the provider.
+    pub fn parse(config: &Value) -> Result<Self, ConfigError> {
+        let Some(fields) = config.as_object() else {
+            return Err(ConfigError::new("model", "must be an object"));
+        };
+        if !fields.contains_key("provider") {
+            return Err(ConfigError::new("model/provider", "is missing"));
+        }
+        let this: Self = serde_path_to_error::deserialize(config).map_err(|error| {
+            let path = error.path().to_string().replace('.', "/");
+            ConfigError::new(format!("model/{path}"), error.inner().to_string())
+        })?;
+        if let Some(price) = this.prices.and_then(|prices| prices.fault()) {
+            return Err(ConfigError::new(format!("model/prices/{price}"), "must be a number from 0"));
+        }
+        if !(1..=MAX_TIMEOUT_SECONDS).contains(&this.timeout_seconds.unwrap_or(TIMEOUT_SECONDS)) {
+            let reason = format!("must be from 1 to {MAX_TIMEOUT_SECONDS}");
+            return Err(ConfigError::new("model/timeout_seconds", reason));
+        }
+        if this.retries.unwrap_or(0) > MAX_RETRIES {
+            return Err(ConfigError::new("model/retries", format!("must be from 0 to {MAX_RETRIES}")));
+        }
+        Ok(this)
+    }
+
+    fn remote(&self, provider: Provider, keys: &dyn Keys) -> Result<Arc<dyn ChatModel>, ConfigError> {
+        let model = self.model.as_deref().filter(|model| !model.is_empty());
+        let model = model.ok_or_else(|| ConfigError::new("model/model", "is missing"))?;
+        let timeout = Duration::from_secs(self.timeout_seconds.unwrap_or(TIMEOUT_SECONDS));
+        let key = self.secret(provider, keys)?;
+        let info = self.info(provider, model);
+        Ok(Arc::new(Remote::new(info, self.base_url.as_deref(), key, timeout)?))
+    }
+
+    /// The key. A provider of one's own may need none; those whose addresses we know do.
+    fn secret(&self, provider: Provider, keys: &dyn Keys) -> Result<Option<SecretString>, ConfigError> {
+        let by_default = match provider {
+            Provider::OpenAiChat => "openai",
+            Provider::AnthropicMessages => "anthropic",
+        };
+        let key = keys.key(self.key.as_deref().unwrap_or(by_default));
+        if key.is_some() || (self.key.is_none() && self.base_url.is_some()) {
+            return Ok(key);
+        }
+        // A name that is unknown may be a key that was put into the wrong place, so it is not repeated.
+        let reason = match &self.key {
+            Some(_) => "there is no key of this name".to_owned(),
+            None => format!("there is no key named `{by_default}`"),
+        };
+        Err(ConfigError::new("model/key", reason))
+    }
+
+    fn scripted(&self) -> Result<Arc<dyn ChatModel>, ConfigError> {
+        let script = self.script.as_ref().ok_or_else(|| ConfigError::new("model/script", "is missing"))?;
+        let script = Script::parse_at("model/script", script)?;
+        let format = self.format.as_deref().unwrap_or(Provider::OpenAiChat.as_str());
+        let provider = Provider::from_name(format).ok_or_else(|| {
+            let names: Vec<_> = Provider::ALL.iter().map(|provider| provider.as_str()).collect();
+            ConfigError::new("model/format", format!("must be one of {}", names.join(", ")))
+        })?;
+        let model = self.model.as_deref().unwrap_or("scripted");
+        Ok(Arc::new(Scripted::new(self.info(provider, model), script)))
+    }
+
+    fn info(&self, provider: Provider, model: &str) -> ModelInfo {
+        let streams = self.stream.unwrap_or(true);
+        ModelInfo { provider, model: model.to_owned(), prices: self.prices, streams }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    struct Ring(&'static [&'static str]);
+
+    impl Keys for Ring {
+        fn key(&self, name: &str) -> Option<SecretString> {
+            self.0.contains(&name).then(|| "hunter2".into())
+        }
+    }
+
+    fn built(config: Value) -> Result<Arc<dyn ChatModel>, ConfigError> {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        build(&config, &Ring(&["openai", "mine"]))
+    }
+
+    #[test]
+    fn a_model_is_what_its_object_says() {
+        let model = built(json!({
+            "provider": "anthropic", "model": "claude", "key": "mine", "base_url": "http://127.0.0.1:1/v1",
+            "prices": { "input": 3, "output": 15 }, "stream": false, "context_window": 5, "params": {},
+        }));
+        let model = model.unwrap();
+        let prices = Some(Prices { input: 3.0, cached: None, output: 15.0 });
+        let provider = Provider::AnthropicMessages;
+        let expected = ModelInfo { provider, model: "claude".to_owned(), prices, streams: false };
+        assert_eq!(*model.info(), expected);
+        assert!(!format!("{model:?}").contains("hunter2"), "{model:?}");
+
+        let script = json!({ "provider": "scripted", "script": { "rules": [] } });
+        let info = built(script).unwrap().info().clone();
+        assert_eq!(
+            (info.provider, info.model.as_str(), info.streams),
+            (Provider::OpenAiChat, "scripted", true)
+        );
+    }
+
+    #[test]
+    fn a_key_is_needed_unless_the_provider_is_ones_own() {
+        let own = "http://127.0.0.1:1";
+        assert!(built(json!({ "provider": "openai", "model": "m", "base_url": own })).is_ok());
+        assert!(built(json!({ "provider": "anthropic", "model": "m", "base_url": own })).is_ok());
+        let error = built(json!({ "provider": "anthropic", "model": "m" })).unwrap_err();
+        assert_eq!(error.to_string(), "model/key: there is no key named `anthropic`");
+        let pasted = json!({ "provider": "openai", "model": "m", "key": "sk-pasted", "base_url": own });
+        assert_eq!(built(pasted).unwrap_err().to_string(), "model/key: there is no key of this name");
+    }
+
+    #[test]
+    fn a_field_that_is_wrong_is_named() {
+        for (config, field) in [
+            (json!([]), "model"),
+            (json!({}), "model/provider"),
+            (json!({ "provider": "hal" }), "model/provider"),
+            (json!({ "provider": "recorded" }), "model/provider"),
+            (json!({ "provider": 7 }), "model/provider"),
+            (json!({ "provider": "openai" }), "model/model"),
+            (json!({ "provider": "openai", "model": "m", "retries": 11 }), "model/retries"),
+            (json!({ "provider": "openai", "model": "m", "timeout_seconds": 0 }), "model/timeout_seconds"),
+            (
+                json!({ "provider": "openai", "model": "m", "prices": { "input": "x", "output": 1 } }),
+                "model/prices/input",
+            ),
+            (
+                json!({ "provider": "openai", "model": "m", "prices": { "input": -1, "output": 1 } }),
+                "model/prices/input",
+            ),
+            (json!({ "provider": "openai", "model": "m", "base_url": "api.openai.com" }), "model/base_url"),
+            (json!({ "provider": "scripted" }), "model/script"),
+            (json!({ "provider": "scripted", "script": "a.yaml" }), "model/script"),
+            (json!({ "provider": "scripted", "script": { "rules": [], "x": 1 } }), "model/script/x"),
+            (json!({ "provider": "scripted", "script": { "rules": [] }, "format": "x" }), "model/format"),
+        ] {
+            assert_eq!(built(config.clone()).unwrap_err().field, field, "{config}");
+        }
+        let file = built(json!({ "provider": "scripted", "script": "a.yaml" })).unwrap_err();
+        assert_eq!(file.to_string(), "model/script: files are read by the command line");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_failed_request_is_sent_again_only_if_the_script_says_so() {
+        let request = crate::ModelRequest {
+            body: "{}".to_owned(),
+            agent_id: "a".to_owned(),
+            role: None,
+            turn_id: "t".to_owned(),
+            call_id: "c".to_owned(),
+            step: 1,
+        };
+        let rules = json!([{ "match": { "times": 1 }, "error": "server" }, { "reply": "x" }]);
+        let script = json!({ "rules": rules });
+        let once = built(json!({ "provider": "scripted", "script": script })).unwrap();
+        assert_eq!(once.call(&request, &()).await.unwrap_err().kind(), "server");
+        let twice = built(json!({ "provider": "scripted", "script": script, "retries": 1 })).unwrap();
+        assert_eq!(twice.call(&request, &()).await.unwrap().text, "x");
+    }
+}

@@ -1,0 +1,171 @@
+//! How a call fails. Invariant: a message holds no key and nothing of the request (SEC-09), except that of `NoRule`.
+
+use std::time::Duration;
+use thiserror::Error;
+
+/// Why there is no answer.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ModelError {
+    /// The key is missing, wrong, or may not do this.
+    #[error("authentication: {message}")]
+    Authentication {
+        /// What happened, as a short clause.
+        message: String,
+    },
+    /// Too many requests.
+    #[error("rate limited: {message}")]
+    RateLimited {
+        /// See [`Self::Authentication`].
+        message: String,
+        /// How long the provider wants to be left alone.
+        retry_after: Option<Duration>,
+    },
+    /// The provider has too much to do.
+    #[error("overloaded: {message}")]
+    Overloaded {
+        /// See [`Self::Authentication`].
+        message: String,
+    },
+    /// No whole answer in time.
+    #[error("timeout: {message}")]
+    Timeout {
+        /// See [`Self::Authentication`].
+        message: String,
+    },
+    /// No connection, or one that broke.
+    #[error("network: {message}")]
+    Network {
+        /// See [`Self::Authentication`].
+        message: String,
+    },
+    /// The request is longer than the model can read.
+    #[error("context length: {message}")]
+    ContextLength {
+        /// See [`Self::Authentication`].
+        message: String,
+    },
+    /// The provider refuses the request as it is.
+    #[error("bad request: {message}")]
+    BadRequest {
+        /// See [`Self::Authentication`].
+        message: String,
+    },
+    /// The provider refuses the request for what it is about.
+    #[error("filtered: {message}")]
+    Filtered {
+        /// See [`Self::Authentication`].
+        message: String,
+    },
+    /// The provider failed.
+    #[error("server: {message}")]
+    Server {
+        /// See [`Self::Authentication`].
+        message: String,
+    },
+    /// An answer that cannot be read.
+    #[error("malformed answer: {message}")]
+    Malformed {
+        /// See [`Self::Authentication`].
+        message: String,
+    },
+    /// The script has no answer to this request, and the message quotes it.
+    #[error("no rule: {message}")]
+    NoRule {
+        /// See [`Self::Authentication`].
+        message: String,
+    },
+}
+
+impl ModelError {
+    /// The names of all kinds.
+    pub const KINDS: [&'static str; 11] = [
+        "authentication",
+        "rate_limited",
+        "overloaded",
+        "timeout",
+        "network",
+        "context_length",
+        "bad_request",
+        "filtered",
+        "server",
+        "malformed",
+        "no_rule",
+    ];
+
+    /// Its name, for programs.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Authentication { .. } => "authentication",
+            Self::RateLimited { .. } => "rate_limited",
+            Self::Overloaded { .. } => "overloaded",
+            Self::Timeout { .. } => "timeout",
+            Self::Network { .. } => "network",
+            Self::ContextLength { .. } => "context_length",
+            Self::BadRequest { .. } => "bad_request",
+            Self::Filtered { .. } => "filtered",
+            Self::Server { .. } => "server",
+            Self::Malformed { .. } => "malformed",
+            Self::NoRule { .. } => "no_rule",
+        }
+    }
+
+    /// Whether the same request may be answered later.
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            Self::RateLimited { .. }
+            | Self::Overloaded { .. }
+            | Self::Timeout { .. }
+            | Self::Network { .. }
+            | Self::Server { .. } => true,
+            Self::Authentication { .. }
+            | Self::ContextLength { .. }
+            | Self::BadRequest { .. }
+            | Self::Filtered { .. }
+            | Self::Malformed { .. }
+            | Self::NoRule { .. } => false,
+        }
+    }
+
+    /// The error of a kind, which may also be called `overflow` or `context_length_exceeded`.
+    pub(crate) fn named(kind: &str, message: String) -> Option<Self> {
+        Some(match kind {
+            "authentication" => Self::Authentication { message },
+            "rate_limited" => Self::RateLimited { message, retry_after: None },
+            "overloaded" => Self::Overloaded { message },
+            "timeout" => Self::Timeout { message },
+            "network" => Self::Network { message },
+            "context_length" | "context_length_exceeded" | "overflow" => Self::ContextLength { message },
+            "bad_request" => Self::BadRequest { message },
+            "filtered" => Self::Filtered { message },
+            "server" => Self::Server { message },
+            "malformed" => Self::Malformed { message },
+            "no_rule" => Self::NoRule { message },
+            _ => return None,
+        })
+    }
+
+    pub(crate) fn malformed(message: impl Into<String>) -> Self {
+        Self::Malformed { message: message.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_is_known_by_its_name_and_five_may_be_tried_again() {
+        let mut retryable = vec![];
+        for kind in ModelError::KINDS {
+            let error = ModelError::named(kind, "x".to_owned()).unwrap();
+            assert_eq!(error.kind(), kind);
+            assert!(error.to_string().ends_with(": x"), "{error}");
+            if error.is_retryable() {
+                retryable.push(kind);
+            }
+        }
+        assert_eq!(retryable, ["rate_limited", "overloaded", "timeout", "network", "server"]);
+        assert_eq!(ModelError::named("overflow", String::new()).unwrap().kind(), "context_length");
+        assert_eq!(ModelError::named("exploded", String::new()), None);
+    }
+}

@@ -1,0 +1,188 @@
+//! A script and its rules, checked when they are read.
+
+use super::last::{LastMessage, common_role};
+use super::read::Reader;
+use crate::{ConfigError, ModelError, ModelRequest};
+use serde_json::Value;
+use std::time::Duration;
+
+/// Rules of one script.
+const RULES: usize = 1_000;
+/// A longer delay is a mistake.
+const DELAY_MS: u64 = 3_600_000;
+
+/// What a scripted model says to what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Script {
+    pub(super) rules: Vec<Rule>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Rule {
+    agent: Option<String>,
+    role: Option<String>,
+    /// All of these are in the last message.
+    contains: Vec<String>,
+    step: Option<u64>,
+    /// How often it answers in the life of a model.
+    pub(super) times: Option<u32>,
+    pub(super) delay: Duration,
+    pub(super) act: Act,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Act {
+    Reply(Reply),
+    Fail(ModelError),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Reply {
+    pub(super) text: String,
+    pub(super) tool_calls: Vec<Call>,
+    pub(super) input_tokens: Option<u64>,
+    pub(super) cached_tokens: Option<u64>,
+    pub(super) output_tokens: Option<u64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Call {
+    pub(super) id: Option<String>,
+    pub(super) name: String,
+    pub(super) arguments: String,
+}
+
+impl Script {
+    /// Reads `{rules: […]}`. A refusal names the field, as in `script/rules/0/match/agnet`.
+    pub fn parse(script: &Value) -> Result<Self, ConfigError> {
+        Self::parse_at("script", script)
+    }
+
+    pub(crate) fn parse_at(path: &str, script: &Value) -> Result<Self, ConfigError> {
+        if script.is_string() {
+            return Err(ConfigError::new(path, "files are read by the command line"));
+        }
+        let reader = Reader::new(path, script, &["rules"])?;
+        let Some(rules) = reader.list("rules")? else {
+            return Err(ConfigError::new(reader.path("rules"), "is missing"));
+        };
+        if rules.len() > RULES {
+            let reason = format!("{} rules are over the limit of {RULES}", rules.len());
+            return Err(ConfigError::new(reader.path("rules"), reason));
+        }
+        let rule = |(n, rule)| Rule::parse(&reader.path(&format!("rules/{n}")), rule);
+        Ok(Self { rules: rules.iter().enumerate().map(rule).collect::<Result<_, _>>()? })
+    }
+}
+
+impl Rule {
+    pub(super) fn matches(&self, request: &ModelRequest, last: &LastMessage) -> bool {
+        let is_role = |role: &String| {
+            request.role.as_ref() == Some(role)
+                || last.role.is_some_and(|last| common_role(role) == Some(last))
+        };
+        self.agent.as_ref().is_none_or(|agent| *agent == request.agent_id)
+            && self.role.as_ref().is_none_or(is_role)
+            && self.step.is_none_or(|step| step == u64::from(request.step))
+            && self.contains.iter().all(|part| last.text.contains(part))
+    }
+
+    fn parse(path: &str, rule: &Value) -> Result<Self, ConfigError> {
+        const FIELDS: [&str; 6] = ["match", "reply", "tool_calls", "error", "delay_ms", "usage"];
+        let reader = Reader::new(path, rule, &FIELDS)?;
+        let delay = reader.number("delay_ms")?.unwrap_or(0);
+        if delay > DELAY_MS {
+            let reason = format!("{delay} is over the limit of {DELAY_MS}");
+            return Err(ConfigError::new(reader.path("delay_ms"), reason));
+        }
+        let answers = reader.get("reply").is_some() || reader.get("tool_calls").is_some();
+        let act = match reader.get("error") {
+            Some(error) if !answers => Act::Fail(parse_error(&reader.path("error"), error)?),
+            Some(_) => {
+                return Err(ConfigError::new(reader.path("error"), "a rule answers or fails, not both"));
+            }
+            None if answers => Act::Reply(parse_reply(&reader)?),
+            None => return Err(ConfigError::new(path, "needs `reply`, `tool_calls` or `error`")),
+        };
+        let always = Value::Object(serde_json::Map::new());
+        let conditions = reader.get("match").unwrap_or(&always);
+        let known = ["agent", "role", "contains", "step", "times"];
+        let conditions = Reader::new(&reader.path("match"), conditions, &known)?;
+        let times = conditions.number("times")?.map(u32::try_from).transpose();
+        Ok(Self {
+            agent: conditions.string("agent")?,
+            role: conditions.string("role")?,
+            contains: parse_contains(&conditions)?,
+            step: conditions.number("step")?,
+            times: times.map_err(|_| ConfigError::new(conditions.path("times"), "is too large"))?,
+            delay: Duration::from_millis(delay),
+            act,
+        })
+    }
+}
+
+fn parse_contains(conditions: &Reader<'_>) -> Result<Vec<String>, ConfigError> {
+    let wrong = || ConfigError::new(conditions.path("contains"), "must be a string or a list of strings");
+    match conditions.get("contains") {
+        None => Ok(vec![]),
+        Some(Value::String(text)) => Ok(vec![text.clone()]),
+        Some(Value::Array(texts)) => {
+            texts.iter().map(|text| text.as_str().map(str::to_owned).ok_or_else(wrong)).collect()
+        }
+        Some(_) => Err(wrong()),
+    }
+}
+
+fn parse_reply(rule: &Reader<'_>) -> Result<Reply, ConfigError> {
+    let calls = rule.list("tool_calls")?.unwrap_or_default();
+    let call = |(n, call)| parse_call(&rule.path(&format!("tool_calls/{n}")), call);
+    let tool_calls = calls.iter().enumerate().map(call).collect::<Result<_, _>>()?;
+    let estimated = Value::Object(serde_json::Map::new());
+    let known = ["input_tokens", "cached_tokens", "output_tokens"];
+    let usage = Reader::new(&rule.path("usage"), rule.get("usage").unwrap_or(&estimated), &known)?;
+    Ok(Reply {
+        text: rule.get("reply").map_or_else(String::new, text_or_json),
+        tool_calls,
+        input_tokens: usage.number("input_tokens")?,
+        cached_tokens: usage.number("cached_tokens")?,
+        output_tokens: usage.number("output_tokens")?,
+    })
+}
+
+fn parse_call(path: &str, call: &Value) -> Result<Call, ConfigError> {
+    let reader = Reader::new(path, call, &["id", "name", "arguments"])?;
+    let name = reader.string("name")?.filter(|name| !name.is_empty());
+    let arguments = match reader.get("arguments") {
+        None => "{}".to_owned(),
+        Some(arguments @ (Value::Object(_) | Value::String(_))) => text_or_json(arguments),
+        Some(_) => {
+            return Err(ConfigError::new(reader.path("arguments"), "must be an object, or a string of JSON"));
+        }
+    };
+    Ok(Call {
+        id: reader.string("id")?,
+        name: name.ok_or_else(|| ConfigError::new(reader.path("name"), "is missing"))?,
+        arguments,
+    })
+}
+
+fn parse_error(path: &str, error: &Value) -> Result<ModelError, ConfigError> {
+    let (at, kind, message) = match error.as_str() {
+        Some(kind) => (path.to_owned(), kind.to_owned(), None),
+        None => {
+            let reader = Reader::new(path, error, &["kind", "message"])?;
+            let kind = reader.string("kind")?;
+            let kind = kind.ok_or_else(|| ConfigError::new(reader.path("kind"), "is missing"))?;
+            (reader.path("kind"), kind, reader.string("message")?)
+        }
+    };
+    let message = message.unwrap_or_else(|| "the script says so".to_owned());
+    ModelError::named(&kind, message).ok_or_else(|| {
+        let kinds = ModelError::KINDS.join(", ");
+        ConfigError::new(at, format!("`{kind}` is no kind of error; there are {kinds}"))
+    })
+}
+
+fn text_or_json(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}

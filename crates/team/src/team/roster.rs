@@ -1,0 +1,60 @@
+//! Who has to be there for a team to run: its members, and the agents that its process brings along.
+
+use super::{Member, Team};
+use crate::{Process, prompts};
+use serde_json::{Map, json};
+
+impl Team {
+    /// The agent whose turns are the runs of the team.
+    pub fn controller_id(&self) -> String {
+        format!("team_{}", self.name)
+    }
+
+    /// The agent that makes plans, for react and map_reduce.
+    pub fn planner_id(&self) -> String {
+        "planner".to_owned()
+    }
+
+    /// The agent that judges how react goes on.
+    pub fn reflector_id(&self) -> String {
+        "reflector".to_owned()
+    }
+
+    /// Every agent to be provisioned: the members, and those that come with the process.
+    pub fn roster(&self) -> Vec<Member> {
+        let mut roster = self.agents.clone();
+        roster.extend(self.helpers());
+        roster
+    }
+
+    /// The agents that come with the process.
+    pub(super) fn helpers(&self) -> Vec<Member> {
+        match self.process {
+            Process::Sequential | Process::Dynamic | Process::Hierarchical => Vec::new(),
+            Process::React => vec![
+                self.helper(self.planner_id(), prompts::planner::SYSTEM_PROMPT),
+                self.helper(self.reflector_id(), prompts::reflector::SYSTEM_PROMPT),
+            ],
+            Process::MapReduce => {
+                vec![self.helper(self.planner_id(), prompts::map_planner::SYSTEM_PROMPT)]
+            }
+        }
+    }
+
+    /// A helper answers with JSON; it has no tools.
+    fn helper(&self, id: String, prompt: &str) -> Member {
+        let profile = [
+            ("system_prompt", json!(prompt)),
+            ("allowed_tools", json!([])),
+            ("allowed_internal_tools", json!([])),
+        ];
+        Member {
+            profile_name: format!("{}_{id}", self.name),
+            profile: profile.map(|(name, value)| (name.to_owned(), value)).into_iter().collect::<Map<_, _>>(),
+            description: None,
+            can_delegate_to: Vec::new(),
+            model: None,
+            id,
+        }
+    }
+}
