@@ -36,6 +36,9 @@ pub struct ClaimIn {
     /// Start what is claimed at once, which saves a request.
     #[serde(default)]
     pub start: bool,
+    /// The worker has just come up: running turns that one with its name held are given back first, whatever became of it.
+    #[serde(default)]
+    pub recover: bool,
 }
 
 impl ClaimIn {
@@ -51,6 +54,7 @@ impl ClaimIn {
             wait: Duration::from_millis(wait.unsigned_abs()),
             projects: self.projects.as_deref().map(read_projects).transpose()?,
             start: self.start,
+            recover: self.recover,
         })
     }
 }

@@ -184,6 +184,16 @@ document! {
         /// How far they may go: an object.
         #[schema(value_type = Option<Object>)]
         limits: Option<Value>,
+        /// For people.
+        description: Option<String>,
+        /// The agent that a `dynamic` team starts with; the first when absent.
+        entry: Option<String>,
+        /// Profiles of agents that are made while the team works, each with a `name`.
+        #[schema(value_type = Option<Vec<Object>>)]
+        profiles: Option<Value>,
+        /// Tools of the team, each with a `name`: as documents of their own.
+        #[schema(value_type = Option<Vec<Object>>)]
+        tools: Option<Value>,
     }
 }
 

@@ -122,12 +122,20 @@ pub struct ReleaseIn {
     #[serde(default)]
     #[schema(min_length = 1, max_length = 128)]
     pub reason: Option<String>,
+    /// Leave tool calls open for the next holder; without it a turn with open calls cannot be given back.
+    #[serde(default)]
+    pub keep_calls: bool,
 }
 
 impl ReleaseIn {
     /// The command.
     pub fn into_command(self, fence: Fence) -> Command {
-        Command::Release(Release { fence, defer_seconds: self.defer_seconds, reason: self.reason })
+        Command::Release(Release {
+            fence,
+            defer_seconds: self.defer_seconds,
+            reason: self.reason,
+            keep_calls: self.keep_calls,
+        })
     }
 }
 

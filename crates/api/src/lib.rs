@@ -34,6 +34,7 @@ pub mod roster;
 pub mod sessions;
 pub mod state;
 pub mod system;
+pub mod teams;
 pub mod tokens;
 pub mod trace;
 pub mod turn_token;

@@ -5,11 +5,11 @@ use cardwire_kernel::{
     Preflight,
     protocol::{
         batch,
-        pmo::calls::{Answered, Call},
-        turn::Proof,
+        pmo::calls::{Answered, Call, RunOptions},
+        turn::{Proof, append::check_call_id},
     },
 };
-use cardwire_model::{Channel, Hash256, Invalid, ProjectSettings, TurnId, limits};
+use cardwire_model::{CanonicalJson, Channel, Hash256, Invalid, ProjectSettings, TurnId, limits};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::RawValue};
 use utoipa::ToSchema;
@@ -33,6 +33,18 @@ pub struct CallIn {
     #[serde(default)]
     #[schema(value_type = Option<Object>)]
     pub args: Option<Box<RawValue>>,
+    /// A call that the turn has made already and that this one carries out, with the turn's own token. It is answered in the
+    /// turn's output box; a repeat does nothing.
+    #[serde(default)]
+    #[schema(min_length = 1, max_length = 128)]
+    pub tool_call_id: Option<String>,
+    /// Settings of the turns that are started: an object.
+    #[serde(default)]
+    #[schema(value_type = Option<Object>)]
+    pub runtime_config: Option<Box<RawValue>>,
+    /// Agents that are there write on new boxes, not on those they have.
+    #[serde(default)]
+    pub fresh_output: bool,
     /// How long to wait for the join of a fork. The other tools answer at once.
     #[serde(default)]
     #[schema(maximum = 30000)]
@@ -59,6 +71,9 @@ impl CallIn {
             return Err(Invalid::field("wait_ms", format!("must be at most {}", limits::CLAIM_WAIT_MS)));
         }
         let channel = parse::given("channel_id", self.channel_id.as_deref())?;
+        self.tool_call_id.as_deref().map(|id| check_call_id("tool_call_id", id)).transpose()?;
+        let runtime_config =
+            self.runtime_config.map(|raw| parse::canonical("runtime_config", &raw)).transpose()?;
         Ok(Call {
             tool: tool.to_owned(),
             caller: parse::one("caller_agent_id", &self.caller_agent_id)?,
@@ -71,6 +86,11 @@ impl CallIn {
             acl: settings.acl.inherit,
             pmo: settings.pmo,
             require_policy: settings.delegation.require_policy,
+            carries_out: self.tool_call_id,
+            run: RunOptions {
+                runtime_config: runtime_config.unwrap_or_else(CanonicalJson::empty_object),
+                fresh_output: self.fresh_output,
+            },
         })
     }
 }

@@ -189,6 +189,7 @@ impl AgentIn {
             display_name: self.display_name,
             tags: self.tags,
             metadata,
+            refresh: false,
         })
     }
 }

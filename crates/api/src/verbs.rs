@@ -62,7 +62,10 @@ pub struct TurnCardsIn {
     /// The epoch of the lease.
     #[schema(minimum = 0)]
     pub turn_epoch: u64,
-    /// Several cards, in this order; nothing else goes with it.
+    /// The step that wrote them, in the same commit.
+    #[serde(default)]
+    pub step: Option<StepParts>,
+    /// Several cards, in this order; no other card goes with it.
     #[serde(default)]
     #[schema(max_items = 100)]
     pub cards: Option<Vec<CardIn>>,
@@ -93,6 +96,13 @@ pub struct TurnCardsIn {
 }
 
 impl TurnCardsIn {
+    /// The step, taken out.
+    pub fn take_step(&mut self) -> Result<Option<Box<NewStep>>, Invalid> {
+        let step = self.step.take();
+        let step = step.map(|step| new_step(step).map_err(|invalid| parse::within("step", invalid)));
+        Ok(step.transpose()?.map(Box::new))
+    }
+
     /// The cards.
     pub fn into_cards(self) -> Result<TurnCards, Invalid> {
         let one = CardIn {

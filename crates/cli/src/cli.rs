@@ -2,7 +2,7 @@
 
 use crate::commands::{
     agent, audit, batch, boxes, card, completions, context, document, event, experience, knowledge, pmo,
-    profile, project, session, tck, token, turn, up,
+    profile, project, run, session, tck, token, turn, up, worker,
 };
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -85,6 +85,10 @@ pub(crate) struct Page {
 pub(crate) enum Command {
     /// Start a server and keep it running.
     Up(Box<up::UpArgs>),
+    /// Run a team to its end, and print what it delivers.
+    Run(run::RunArgs),
+    /// Run agents of a server, from this or another machine.
+    Worker(worker::WorkerArgs),
     #[command(flatten)]
     Ask(Ask),
     /// Check the data directory, the token, the server and the store.

@@ -5,7 +5,7 @@ mod http;
 mod pinned;
 
 pub(crate) use embedded::{EmbedError, Embedded};
-pub(crate) use http::{Http, Place, builder, is_healthy, is_loopback, reason};
+pub(crate) use http::{Http, Place, builder, connection, is_healthy, is_loopback, reason};
 
 use crate::{
     failure::{Code, Failure},
@@ -162,6 +162,9 @@ fn hint(status: u16, code: &str, message: &str) -> Option<&'static str> {
     match code {
         "worker_target_missing" => {
             return Some("add the agent with `cardwire agent add AGENT --profile NAME`");
+        }
+        "existing_agent_profile_mutation_forbidden" => {
+            return Some("another team of this project has an agent of that name; use another `--project`");
         }
         "agent_busy" => return Some("leave out `--no-queue`, and the turn waits in the agent's inbox"),
         "inbox_full" => return Some("too many turns wait for this agent; `cardwire turn list` shows them"),

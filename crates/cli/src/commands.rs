@@ -23,16 +23,21 @@ pub(crate) mod pmo;
 mod pmo_service;
 pub(crate) mod profile;
 pub(crate) mod project;
+pub(crate) mod run;
+mod run_team;
+mod run_view;
 mod serving;
 pub(crate) mod session;
 pub(crate) mod tck;
 pub(crate) mod token;
 pub(crate) mod turn;
+mod turn_answer;
 mod turn_call;
 mod turn_dispatch;
 pub(crate) mod up;
 mod verify;
 mod watchdog;
+pub(crate) mod worker;
 mod written;
 
 use crate::{
@@ -50,6 +55,11 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
     let context = Context::new(cli.globals);
     match cli.command {
         Command::Up(args) => up::run(*args, &context).await,
+        Command::Run(args) => {
+            start_logging();
+            run::run(args, &context).await
+        }
+        Command::Worker(args) => worker::run(args, &context).await,
         Command::Completions(args) => completions::run(&args, context.output),
         Command::Tck(args) => tck::run(args, context.output).await,
         Command::Doctor => {

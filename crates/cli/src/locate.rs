@@ -27,6 +27,15 @@ const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// Finds who answers.
 pub(crate) async fn connect(context: &Context, init: Init) -> Result<Client, Failure> {
+    open(context, init, false).await
+}
+
+/// The same; this process does what a server does in the background if there is none.
+pub(crate) async fn connect_working(context: &Context) -> Result<Client, Failure> {
+    open(context, Init::Allowed, true).await
+}
+
+async fn open(context: &Context, init: Init, works: bool) -> Result<Client, Failure> {
     let dir = &context.dir;
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -34,7 +43,10 @@ pub(crate) async fn connect(context: &Context, init: Init) -> Result<Client, Fai
             return Ok(client);
         }
         prepare(dir, init)?;
-        match Embedded::open(dir, given_token()?).await {
+        let token = given_token()?;
+        let opened =
+            if works { Embedded::open_working(dir, token).await } else { Embedded::open(dir, token).await };
+        match opened {
             Ok(embedded) => return Ok(Client::Embedded(embedded)),
             Err(EmbedError::Open(OpenError::Held(_))) if Instant::now() < deadline => {
                 sleep(LOOK_AGAIN).await;
@@ -47,6 +59,14 @@ pub(crate) async fn connect(context: &Context, init: Init) -> Result<Client, Fai
 
 /// The server to talk to, if there is one.
 pub(crate) async fn server(context: &Context) -> Result<Option<Client>, Failure> {
+    match place(context).await? {
+        Some((place, token)) => Http::new(&place, &token).map(|http| Some(Client::Http(http))),
+        None => Ok(None),
+    }
+}
+
+/// Where that is, and the token for it.
+pub(crate) async fn place(context: &Context) -> Result<Option<(Place, TokenSecret)>, Failure> {
     let place = match &context.globals.server {
         Some(url) => Place { url: url.clone(), certificate: None },
         None => match live(&context.dir).await {
@@ -62,7 +82,7 @@ pub(crate) async fn server(context: &Context) -> Result<Option<Client>, Failure>
         Failure::failed(format!("there is no token for {}", place.url))
             .hint("set `CARDWIRE_TOKEN`, or give the `--data-dir` of that server")
     })?;
-    Http::new(&place, &token).map(|http| Some(Client::Http(http)))
+    Ok(Some((place, token)))
 }
 
 /// The server of a data directory, if it lives and answers.

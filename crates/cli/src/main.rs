@@ -16,6 +16,7 @@ mod follow;
 mod locate;
 mod logging;
 mod output;
+mod ports;
 mod presence;
 mod pretty;
 mod private;

@@ -5,14 +5,16 @@ mod reading;
 mod slots;
 
 use crate::{Caller, Done, Kernel, KernelError, Preflight, Remember};
-use cardwire_model::{Agent, AgentId, Commit, Head, InboxItem, Keys, ProjectId, Realm, ResourceKind, limits};
+use cardwire_model::{
+    Agent, AgentId, Commit, Head, InboxItem, Invalid, Keys, ProjectId, Realm, ResourceKind, Snapshot, limits,
+};
 use cardwire_protocol::{
     Decision, Moment, Rejection,
     batch::{TOOL as FORK, args::Fork},
     handover::recipe::Recipe,
     idempotency::{self, Known},
     pmo::{
-        calls::{self, Answered, Call},
+        calls::{self, Answered, Call, Standing},
         delegate::{self, Delegate},
         provision::{self, Provision},
     },
@@ -61,11 +63,19 @@ impl Kernel {
             let moment = self.moment(caller);
             let row = self.calling_row(project, call).await?;
             let fence = calls::fence(call, from_head.as_ref(), row.as_ref(), &moment)?;
-            let tool_call_id = calls::fresh_call_id(&moment);
+            let made = self.made_call(project, call).await?;
+            if let Some((_, standing)) = made
+                && standing != Standing::Open
+            {
+                let id = call.carries_out.clone().unwrap_or_default();
+                return Ok(Done::Fresh(calls::repeated(id, standing)));
+            }
+            let rows = made.as_ref().map(|(rows, _)| rows);
+            let tool_call_id = call.carries_out.clone().unwrap_or_else(|| calls::fresh_call_id(&moment));
             let handled = self.handle(project, call, &tool_call_id, (from, from_head), &moment).await;
             let Decision { mut commit, outcome } = match handled {
                 Ok(Handled::Done(commit, result)) => {
-                    calls::answer(call, tool_call_id, fence, commit, Ok(result), &moment)?
+                    calls::answer(call, tool_call_id, fence, commit, Ok(result), rows, &moment)?
                 }
                 Ok(Handled::Started(decision)) => {
                     let Decision { mut commit, outcome } = *decision;
@@ -79,7 +89,7 @@ impl Kernel {
                 Err(KernelError::Rejected(rejection)) => {
                     let told = calls::refusal(&rejection, target_id(call).as_ref(), code(&rejection));
                     let nothing = Commit::new(project.clone());
-                    calls::answer(call, tool_call_id, fence, nothing, Err((rejection, told)), &moment)?
+                    calls::answer(call, tool_call_id, fence, nothing, Err((rejection, told)), rows, &moment)?
                 }
                 Err(error) => return Err(error),
             };
@@ -105,6 +115,28 @@ impl Kernel {
             Some(turn) => Ok(self.store.turn(project, turn).await?),
             None => Ok(None),
         }
+    }
+
+    /// The rows of the turn whose call is carried out, and where that call stands.
+    async fn made_call(
+        &self,
+        project: &ProjectId,
+        call: &Call,
+    ) -> Result<Option<(Snapshot, Standing)>, KernelError> {
+        let Some(id) = &call.carries_out else { return Ok(None) };
+        let Some(turn) = call.by_turn else {
+            return Err(Invalid::field(
+                "tool_call_id",
+                "is for the turn that made the call, with its own token",
+            )
+            .into());
+        };
+        let calls = self.store.calls(project, turn).await?;
+        let standing = calls::standing(&calls, id)?;
+        let keys = Keys { turn: Some(turn), ..Keys::default() };
+        let mut rows = self.store.load(&Realm::from(project.clone()), &keys).await?;
+        self.load_next_box(&Realm::from(project.clone()), &mut rows).await?;
+        Ok(Some((rows, standing)))
     }
 
     /// Does what the tool is for.

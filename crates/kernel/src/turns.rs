@@ -3,6 +3,7 @@
 mod claim;
 mod dispatch;
 mod reads;
+mod recover;
 mod roster;
 mod run;
 mod watchdog;

@@ -192,11 +192,11 @@ impl Command {
     pub fn named_step(&self) -> Option<StepId> {
         match self {
             Self::Step(step) => step.step.id.clone(),
+            Self::Append(append) => append.step.as_ref().and_then(|step| step.id.clone()),
             Self::Finish(finish) => finish.step.as_ref().and_then(|step| step.id.clone()),
             Self::Reap(reap) => reap.step_id(),
             Self::Start(_)
             | Self::Heartbeat(_)
-            | Self::Append(_)
             | Self::Suspend(_)
             | Self::Report(_)
             | Self::Release(_)

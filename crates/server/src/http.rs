@@ -15,6 +15,7 @@ pub(crate) mod projects;
 pub(crate) mod sessions;
 pub(crate) mod state;
 pub(crate) mod system;
+pub(crate) mod teams;
 pub(crate) mod tokens;
 pub(crate) mod turns;
 pub(crate) mod worker;

@@ -211,6 +211,7 @@ async fn dispatch(op: Op, request: crate::request::Request) -> Answer {
         Op::ListTeams => http::documents::list(request, ResourceKind::Team).await,
         Op::GetTeam => http::documents::get(request, ResourceKind::Team).await,
         Op::PutTeam => http::documents::put(request, ResourceKind::Team).await,
+        Op::RunTeam => http::teams::run(request).await,
         Op::DeleteTeam => http::documents::delete(request, ResourceKind::Team).await,
         Op::GetPlan => http::documents::get(request, ResourceKind::Plan).await,
         Op::PutPlan => http::documents::put(request, ResourceKind::Plan).await,

@@ -7,6 +7,7 @@ use crate::{
         PlanIn, PlanOut, RecipeIn, RecipeList, RecipeOut, TeamIn, TeamList, TeamOut, ToolIn, ToolList,
         ToolOut,
     },
+    teams::{RunTeamIn, RunTeamOut},
 };
 use cardwire_model::Scope::{Operate, Read};
 
@@ -48,6 +49,15 @@ pub(super) const ENDPOINTS: &[Endpoint] = &[
         yaml::<TeamIn>(),
         json::<TeamOut>(),
     ),
+    post(
+        Op::RunTeam,
+        "/projects/{project_id}/teams/{team_name}:run",
+        Access::Project(Operate),
+        "Run a team: its agents are made ready, and a turn of its own asks them one after the other.",
+        json::<RunTeamIn>(),
+        (200, json::<RunTeamOut>()),
+    )
+    .repeatable(),
     delete(Op::DeleteTeam, TEAM, Access::Project(Operate), "Delete a team."),
     get(Op::GetPlan, PLAN, Access::Project(Read), "The plan of the project.", json::<PlanOut>()),
     put(

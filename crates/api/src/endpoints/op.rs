@@ -50,6 +50,7 @@ pub enum Op {
     ListTeams,
     GetTeam,
     PutTeam,
+    RunTeam,
     DeleteTeam,
     GetPlan,
     PutPlan,

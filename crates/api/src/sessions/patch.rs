@@ -110,6 +110,10 @@ pub struct FinishAgentIn {
     /// Of which kind that was.
     #[serde(default)]
     pub failure_kind: Option<String>,
+    /// The id of the message that tells it; a repeat under the same id says it once.
+    #[serde(default)]
+    #[schema(min_length = 1, max_length = 128)]
+    pub message_id: Option<String>,
 }
 
 impl PatchIn {
@@ -171,6 +175,7 @@ impl FinishAgentIn {
             deliverable: deliverable.transpose()?.map(|content| content.to_value()),
             error: self.error,
             failure_kind: self.failure_kind,
+            message_id: self.message_id,
         })
     }
 }

@@ -72,6 +72,7 @@ async fn set_up(kernel: &Kernel) -> (ProjectId, Dispatch) {
         display_name: None,
         tags: None,
         metadata: json("{}"),
+        refresh: false,
     };
     kernel.add_agent(&project, &caller(), &agent, None).await.unwrap();
     let created = kernel.create_box(&project, &caller(), None, &[], None).await.unwrap();
@@ -114,6 +115,7 @@ fn claim(project: &ProjectId) -> ClaimRequest {
         wait: PATIENCE,
         projects: None,
         start: true,
+        recover: false,
     }
 }
 
@@ -205,6 +207,7 @@ async fn the_log_is_relayed_once_and_in_order() {
             display_name: None,
             tags: None,
             metadata: json("{}"),
+            refresh: false,
         };
         second.add_agent(&project, &caller(), &agent, None).await.unwrap();
         let dispatch = Dispatch { agent_id: Some(agent.id), ..dispatch.clone() };

@@ -31,7 +31,25 @@ impl Embedded {
     pub(crate) async fn open(dir: &DataDir, token: Option<TokenSecret>) -> Result<Self, EmbedError> {
         let store = store::open_sqlite(dir).map_err(EmbedError::Open)?;
         let config = KernelConfig { cache_bytes: CACHE_BYTES, ..KernelConfig::new(Arc::new(store)) };
-        let kernel = Kernel::idle(config);
+        Self::over(Kernel::idle(config), dir, token).await
+    }
+
+    /// The same with everything that a server does in the background.
+    pub(crate) async fn open_working(dir: &DataDir, token: Option<TokenSecret>) -> Result<Self, EmbedError> {
+        let store = store::open_sqlite(dir).map_err(EmbedError::Open)?;
+        Self::over(Kernel::start(KernelConfig::new(Arc::new(store))), dir, token).await
+    }
+
+    /// The kernel, and the token that opens it.
+    pub(crate) fn inside(&self) -> (&Arc<Kernel>, &TokenSecret) {
+        (&self.kernel, &self.token)
+    }
+
+    async fn over(
+        kernel: Arc<Kernel>,
+        dir: &DataDir,
+        token: Option<TokenSecret>,
+    ) -> Result<Self, EmbedError> {
         let token = match token {
             Some(token) => token,
             None => admin::ensure(&kernel, dir).await.map_err(EmbedError::Token)?,

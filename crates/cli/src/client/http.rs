@@ -32,7 +32,7 @@ pub(crate) struct Http {
 
 impl Http {
     pub(crate) fn new(place: &Place, token: &TokenSecret) -> Result<Self, Failure> {
-        let (client, base) = client(place)?;
+        let (client, base) = connection(place)?;
         let mut bearer = HeaderValue::try_from(format!("Bearer {}", token.expose()))
             .map_err(|_| Failure::usage("the token holds characters that cannot be sent"))?;
         bearer.set_sensitive(true);
@@ -89,13 +89,13 @@ impl Http {
 
 /// Whether a server answers at this address. No token is sent.
 pub(crate) async fn is_healthy(place: &Place) -> bool {
-    let Ok((client, base)) = client(place) else { return false };
+    let Ok((client, base)) = connection(place) else { return false };
     let answer = client.get(format!("{base}/health")).timeout(HEALTH_TIMEOUT).send().await;
     answer.is_ok_and(|response| response.status().is_success())
 }
 
 /// A client for this address, and the address without a slash at its end.
-fn client(place: &Place) -> Result<(reqwest::Client, String), Failure> {
+pub(crate) fn connection(place: &Place) -> Result<(reqwest::Client, String), Failure> {
     let url = &place.url;
     let parsed = Url::parse(url)
         .ok()

@@ -1,5 +1,6 @@
 //! What `cardwire up` does once store and socket are there: announce itself, serve, and end in order.
 
+use super::worker;
 use crate::{
     admin, client::Place, data_dir::DataDir, failure::Failure, output::Output, presence::Presence,
     signals::Signals,
@@ -32,12 +33,15 @@ pub(crate) struct Serving<'a> {
     pub(crate) tls: Option<(PathBuf, PathBuf)>,
     pub(crate) allow_hosts: Vec<String>,
     pub(crate) rate_limit: NonZeroU32,
+    /// How many turns of teams' agents run in this process.
+    pub(crate) worker_turns: usize,
 }
 
 impl Serving<'_> {
     /// Serves until a signal comes.
     pub(crate) async fn run(self, listener: TcpListener, signals: &mut Signals) -> Result<(), Failure> {
-        admin::ensure(self.kernel, self.dir).await?;
+        let token = admin::ensure(self.kernel, self.dir).await?;
+        let _worker = worker::inside(self.kernel, &token, self.worker_turns);
         let metrics = metrics(self.kernel)?;
         let config = ServerConfig {
             allowed_hosts: self.allow_hosts.clone(),

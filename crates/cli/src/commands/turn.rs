@@ -1,6 +1,6 @@
 //! `cardwire turn`.
 
-use super::{turn_call, turn_dispatch};
+use super::{turn_answer, turn_call, turn_dispatch};
 use crate::{
     cli::{InProject, Page},
     client::{Answer, Client},
@@ -55,6 +55,15 @@ enum TurnCommand {
     },
     /// Compose the next request of a turn to its model, and print the id of the call.
     Call(turn_call::CallArgs),
+    /// List the steps of a turn: its calls of models, and what they spent.
+    Steps {
+        /// Its id, `turn_…`.
+        id: String,
+        #[command(flatten)]
+        page: Page,
+    },
+    /// Answer what a turn asks of a person.
+    Answer(turn_answer::AnswerArgs),
     /// Call a turn off.
     Stop {
         /// Its id, `turn_…`.
@@ -82,6 +91,11 @@ pub(crate) async fn run(args: TurnArgs, context: &Context, client: &Client) -> R
             view(client.get(&route(&[&id, "view"])?.query("step_id", step.as_deref())).await?, output)
         }
         TurnCommand::Call(args) => turn_call::run(&args, project, output, client).await,
+        TurnCommand::Steps { id, page } => {
+            let route = Route::in_project(project, &["state", "steps"])?.query("agent_turn_id", Some(id));
+            steps(client.get(&route.page(&page)).await?, output)
+        }
+        TurnCommand::Answer(args) => turn_answer::run(&args, project, output, client).await,
         TurnCommand::Stop { id, reason } => {
             let body = reason.map_or_else(|| json!({}), |reason| json!({ "reason": reason }));
             let answer = client.post(&route(&[&id])?.verb("stop"), &body).await?;
@@ -99,6 +113,30 @@ fn list(answer: Answer, output: Output) -> Result<(), Failure> {
     let names = ["agent_turn_id", "agent_id", "status", "turn_epoch", "created_at", "ended_at"];
     let rows = items.iter().map(|turn| names.map(|name| cell(&turn[name])).to_vec()).collect();
     output.table(&["TURN", "AGENT", "STATUS", "EPOCH", "CREATED", "ENDED"], rows)?;
+    output.more(&list["next_cursor"]);
+    Ok(())
+}
+
+fn steps(answer: Answer, output: Output) -> Result<(), Failure> {
+    if output.json {
+        return output.json(&answer.text);
+    }
+    let list: Value = answer.parse()?;
+    let items = list["items"].as_array().map_or(&[][..], Vec::as_slice);
+    let row = |step: &Value| {
+        let spent = &step["metadata"];
+        vec![
+            cell(&step["step_id"]),
+            cell(&step["phase"]),
+            cell(&step["status"]),
+            cell(&step["call_id"]),
+            cell(&spent["model"]),
+            cell(&spent["usage"]["input_tokens"]),
+            cell(&spent["usage"]["output_tokens"]),
+        ]
+    };
+    let header = ["STEP", "PHASE", "STATUS", "CALL", "MODEL", "IN", "OUT"];
+    output.table(&header, items.iter().map(row).collect())?;
     output.more(&list["next_cursor"]);
     Ok(())
 }

@@ -63,6 +63,9 @@ pub(crate) struct UpArgs {
     pmo: PmoArgs,
     #[command(flatten)]
     composer: ComposerArgs,
+    /// Run agents of teams in this process, so many turns at once; 0 leaves them to `cardwire worker`.
+    #[arg(long, value_name = "TURNS", default_value_t = 64)]
+    worker_turns: usize,
     /// What log lines on standard error look like. CARDWIRE_LOG or RUST_LOG say what is logged.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     log_format: LogFormat,
@@ -110,6 +113,7 @@ pub(crate) async fn run(args: UpArgs, context: &Context) -> Result<(), Failure> 
         tls: args.tls_cert.zip(args.tls_key),
         allow_hosts: args.allow_hosts,
         rate_limit: args.rate_limit,
+        worker_turns: args.worker_turns,
     }
     .run(listener, &mut signals)
     .await;

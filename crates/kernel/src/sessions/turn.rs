@@ -92,6 +92,9 @@ fn answered(snapshot: &Snapshot, commit: &Commit) -> Option<Answered> {
     };
     let Ended { deliverable, .. } = commit.writes.iter().find_map(ended)?;
     let payload = TurnPayload::from_stored(&item.payload).ok()?;
+    if !memory::is_remembered(&payload.runtime_config) {
+        return None;
+    }
     Some(Answered { turn_id: item.turn_id, payload, key, deliverable })
 }
 

@@ -28,6 +28,8 @@ pub struct ClaimRequest {
     pub projects: Option<Vec<ProjectId>>,
     /// Start what is claimed in the same commit.
     pub start: bool,
+    /// Give back first what a worker of this name held.
+    pub recover: bool,
 }
 
 /// How long a waiting claim goes without looking. Work of other processes is found this way when no bus tells of it.
@@ -36,6 +38,9 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 impl Kernel {
     /// Claims what waits for the worker, and waits for it if need be.
     pub async fn claim(&self, caller: &Caller, request: &ClaimRequest) -> Result<Vec<Lease>, KernelError> {
+        if request.recover {
+            self.recover(caller, request).await?;
+        }
         let bell = self.bells.listen(&request.worker_target, &request.projects);
         let end = tokio::time::sleep(request.wait);
         tokio::pin!(end);

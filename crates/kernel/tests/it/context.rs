@@ -93,7 +93,7 @@ impl Desk {
     pub(crate) async fn write(&self, lease: &Lease, drafts: Vec<CardDraft>) -> Vec<CardId> {
         let cards = drafts.into_iter().map(|draft| NewTurnCard { id: None, draft }).collect();
         let cards = self.kernel.turn_cards(cards).unwrap();
-        let command = Command::Append(Append { fence: fence(lease), cards, calls: vec![] });
+        let command = Command::Append(Append { fence: fence(lease), cards, calls: vec![], step: None });
         match self.kernel.turn_command(&self.project, &caller(), command, None).await.unwrap() {
             Done::Fresh(Outcome::Appended { card_ids, .. }) => card_ids,
             other => panic!("{other:?}"),

@@ -95,6 +95,7 @@ impl Desk {
                 display_name: None,
                 tags: None,
                 metadata: json("{}"),
+                refresh: false,
             };
             kernel.add_agent(&project, &caller(), &agent, None).await.unwrap();
         }
@@ -150,6 +151,7 @@ impl Desk {
             wait,
             projects: None,
             start: true,
+            recover: false,
         }
     }
 

@@ -6,7 +6,7 @@ use crate::{
     Decision, Moment, RefusalCode, Rejection,
     pmo::{
         budget::Budget,
-        calls::{self, Answered, Call},
+        calls::{self, Answered, Call, RunOptions},
         delegate::{self, Delegate, Strategy},
     },
     turn::{
@@ -44,6 +44,12 @@ pub fn decide(
     given: &Given,
     moment: &Moment,
 ) -> Result<Decision<Answered>, Rejection> {
+    if fork.parallel > 0 && call.run != RunOptions::default() {
+        // Branches that start later are started from their rows, which do not know it.
+        return Err(
+            Invalid::field("args/max_parallel", "cannot be given together with settings of the run").into()
+        );
+    }
     let head = given.tasks.first().and_then(|task| task.parties.caller_head.as_ref());
     let parent = head.and_then(|head| head.live.as_deref());
     // For all branches at once, before anything is made (DP-04).
@@ -128,6 +134,9 @@ fn open_call(
 ) -> Result<(), Rejection> {
     let card = calls::call_card(call, tool_call_id, moment)?;
     match (&given.parent, parent) {
+        (Some(rows), Some(live)) if call.carries_out.is_some() => {
+            commit.append(system_tool::begin(rows, project, live.turn_id, tool_call_id, moment)?);
+        }
         (Some(rows), Some(live)) => {
             commit.append(system_tool::open(rows, project, live.turn_id, tool_call_id, card, moment)?);
         }

@@ -100,6 +100,8 @@ fn call(caller: &Agent) -> Call {
         acl: InheritMode::Enforce,
         pmo: PmoSettings::default(),
         require_policy: false,
+        carries_out: None,
+        run: Default::default(),
     }
 }
 

@@ -1,10 +1,14 @@
 //! A call of a PMO tool and its answer, as cards (PM-15, PM-16).
 
-use crate::{Decision, Moment, Rejection, decision::own_json, turn::Proof};
+use crate::{
+    Decision, Moment, Rejection,
+    decision::own_json,
+    turn::{Proof, system_tool},
+};
 use cardwire_model::{
     AgentId, AuditAction, AuditVerdict, BatchId, BatchStatus, CanonicalJson, Card, CardDraft, CardId,
     Channel, Commit, Head, InboxItem, InheritMode, Invalid, LiveState, NewAudit, Nudge, Origin, PmoSettings,
-    TurnId, Write,
+    ProjectId, Snapshot, ToolCall, TurnId, Write, card::ToolStatus,
 };
 use serde_json::{Map, Value, json};
 
@@ -36,6 +40,25 @@ pub struct Call {
     pub pmo: PmoSettings,
     /// The project lets only profiles with a `delegation_policy` delegate (PM-14).
     pub require_policy: bool,
+    /// The call that the turn has made already, and that this one carries out (PM-15). It is answered in the turn's output box.
+    pub carries_out: Option<String>,
+    /// How the turns that are started run.
+    pub run: RunOptions,
+}
+
+/// How turns that a call starts run, for those who drive a process with them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunOptions {
+    /// Their settings: an object.
+    pub runtime_config: CanonicalJson,
+    /// An agent that is there writes on a new box, not on the one it has (PM-07): what it knows comes from its context.
+    pub fresh_output: bool,
+}
+
+impl Default for RunOptions {
+    fn default() -> Self {
+        Self { runtime_config: CanonicalJson::empty_object(), fresh_output: false }
+    }
 }
 
 /// How a call ended.
@@ -60,6 +83,38 @@ pub struct Answered {
 /// A fresh name for a call.
 pub fn fresh_call_id(moment: &Moment) -> String {
     format!("call_{}", moment.fresh.uuid().simple())
+}
+
+/// Where a call stands that a turn has made and somebody carries out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// Nobody has begun.
+    Open,
+    /// What it starts is under way.
+    Started,
+    /// It has this answer.
+    Answered(CardId),
+}
+
+/// Looks a call up among those of its turn, so that a repeat does nothing twice.
+pub fn standing(calls: &[ToolCall], tool_call_id: &str) -> Result<Standing, Rejection> {
+    let call = calls.iter().find(|call| call.tool_call_id == tool_call_id);
+    let call = call.ok_or_else(|| Rejection::not_found("tool call", tool_call_id))?;
+    Ok(match &call.answer {
+        Some(answer) => Standing::Answered(answer.card),
+        None if call.waiting => Standing::Started,
+        None => Standing::Open,
+    })
+}
+
+/// What whoever repeats a call is told.
+pub fn repeated(tool_call_id: String, standing: Standing) -> Answered {
+    let result_card = match standing {
+        Standing::Answered(card) => Some(card),
+        Standing::Open | Standing::Started => None,
+    };
+    let result = json!({ "status": "accepted", "repeated": true });
+    Answered { tool_call_id, result_card, is_success: true, batch: None, joined: None, result, refused: None }
 }
 
 /// The call as a card of the caller.
@@ -155,13 +210,15 @@ pub fn fence(
 }
 
 /// The whole of a call as one commit: its fence, the call, what was done, and the answer, in this order. A target that
-/// refuses is an answer, any other refusal is the caller's fault as well (PM-11).
+/// refuses is an answer, any other refusal is the caller's fault as well (PM-11). A call that the turn has made already is
+/// there, and is answered where it was made; `rows` are those of its turn.
 pub fn answer(
     call: &Call,
     tool_call_id: String,
     fence: Option<Write>,
     mut done: Commit,
     result: Result<Value, (Rejection, Value)>,
+    rows: Option<&Snapshot>,
     moment: &Moment,
 ) -> Result<Decision<Answered>, Rejection> {
     let (is_success, result, refused) = match result {
@@ -169,17 +226,30 @@ pub fn answer(
         Err((rejection, told)) => (false, told, Some(rejection)),
     };
     let refused = refused.filter(|rejection| !matches!(rejection, Rejection::Refused(_)));
-    let called = call_card(call, &tool_call_id, moment)?;
-    let answer = result_card(call, &tool_call_id, is_success, &result, moment)?;
-    let result_card = answer.id;
     if let Some(Rejection::UnauthorizedBox { id }) = &refused {
         let detail = json!({ "tool": call.tool, "agent_id": call.caller.as_str(), "box_id": id });
         let denied = moment.audit(AuditAction::AccessDenied, call.caller.as_str(), &detail);
         done.audit.push(NewAudit { verdict: AuditVerdict::Denied, ..denied });
     }
-    let first = fence.into_iter().chain([Write::PutCard(Box::new(called))]);
-    let writes = first.chain(std::mem::take(&mut done.writes)).chain([Write::PutCard(Box::new(answer))]);
-    done.writes = writes.collect();
+    let project = done.realm.project().cloned();
+    let (before, after, result_card) = match (rows, call.by_turn, project) {
+        (Some(rows), Some(turn), Some(project)) => {
+            let answer = answered(call, &project, turn, &tool_call_id, is_success, &result, rows, moment)?;
+            (None, answer.commit, answer.card)
+        }
+        (_, _, _) => {
+            let called = call_card(call, &tool_call_id, moment)?;
+            let answer = result_card(call, &tool_call_id, is_success, &result, moment)?;
+            let (mut after, id) = (Commit::new(done.realm.clone()), answer.id);
+            after.writes.push(Write::PutCard(Box::new(answer)));
+            (Some(Write::PutCard(Box::new(called))), after, id)
+        }
+    };
+    // A commit that answers in the turn's box moves its head by itself, so it needs no second guard.
+    let fence = fence.filter(|_| rows.is_none());
+    let did = std::mem::take(&mut done.writes);
+    done.writes = fence.into_iter().chain(before).chain(did).collect();
+    done.append(after);
     Ok(Decision {
         commit: done,
         outcome: Answered {
@@ -192,4 +262,28 @@ pub fn answer(
             refused,
         },
     })
+}
+
+/// The answer in the box where the call was made.
+#[expect(clippy::too_many_arguments, reason = "it is one answer, told apart from its caller for its length")]
+fn answered(
+    call: &Call,
+    project: &ProjectId,
+    turn: TurnId,
+    tool_call_id: &str,
+    is_success: bool,
+    result: &Value,
+    rows: &Snapshot,
+    moment: &Moment,
+) -> Result<system_tool::Taken, Rejection> {
+    let status = if is_success { ToolStatus::Success } else { ToolStatus::Failed };
+    let answer = system_tool::SystemAnswer {
+        author: AUTHOR,
+        function: &call.tool,
+        status,
+        result,
+        error: result.get("error"),
+    };
+    let taken = system_tool::answer(rows, project, turn, tool_call_id, &answer, moment)?;
+    taken.ok_or_else(|| Rejection::StaleTurn(turn, rows.head.as_ref().map_or(0, |head| head.epoch.get())))
 }

@@ -14,8 +14,8 @@ use crate::{
     turn::dispatch::{self, Dispatch, Dispatched, Receipt},
 };
 use cardwire_model::{
-    Agent, AgentId, AuditAction, BoxHead, BoxId, BranchKey, CanonicalJson, Card, Commit, Grant, Head,
-    Invalid, Origin, Profile, ProjectId, Revision, Snapshot, TurnId, Write,
+    Agent, AgentId, AuditAction, BoxHead, BoxId, BranchKey, Card, Commit, Grant, Head, Invalid, Origin,
+    Profile, ProjectId, Revision, Snapshot, TurnId, Write,
 };
 use serde_json::{Map, Value, json};
 use std::{
@@ -294,7 +294,7 @@ pub(crate) fn dispatch_to(
         agent_id: Some(agent.id.clone()),
         profile_box: Some(agent.profile_box),
         context_box: Some(context.box_id),
-        output_box: parties.output_box(),
+        output_box: parties.output_box().filter(|_| !call.run.fresh_output),
         turn_id: branch.map(|(_, turn)| turn),
         correlation_id: None,
         channel: call.channel.clone(),
@@ -305,7 +305,7 @@ pub(crate) fn dispatch_to(
         branch: branch.map(|(key, _)| key),
         source_agent: Some(call.caller.clone()),
         display_name: None,
-        runtime_config: CanonicalJson::empty_object(),
+        runtime_config: call.run.runtime_config.clone(),
         queue_if_busy: true,
         emit_state_event: true,
         max_depth: call.max_depth,

@@ -7,7 +7,18 @@ use serde_json::Value;
 use std::collections::HashSet;
 
 /// What a team may say.
-pub const MEMBERS: [&str; 6] = ["name", "process", "agents", "enable_share_context", "model", "limits"];
+pub const MEMBERS: [&str; 10] = [
+    "name",
+    "description",
+    "process",
+    "agents",
+    "enable_share_context",
+    "model",
+    "limits",
+    "entry",
+    "profiles",
+    "tools",
+];
 
 /// How a team may work. The last is another name of the one before (PR-09).
 pub const PROCESSES: [&str; 6] =

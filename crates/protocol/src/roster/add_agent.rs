@@ -22,6 +22,8 @@ pub struct AddAgent {
     pub tags: Option<Vec<String>>,
     /// Whatever is kept with it: an object.
     pub metadata: CanonicalJson,
+    /// An agent that is there is given its profile as it reads now, instead of as it read when the agent was made.
+    pub refresh: bool,
 }
 
 /// The agent as it is now.
@@ -58,7 +60,9 @@ pub fn decide(
     let agent = Agent {
         id: command.id.clone(),
         profile_name: profile.name.clone(),
-        profile_box: existing.map_or(profile.profile_box, |agent| agent.profile_box),
+        profile_box: existing
+            .filter(|_| !command.refresh)
+            .map_or(profile.profile_box, |agent| agent.profile_box),
         worker_target: existing.map_or(&profile.worker_target, |agent| &agent.worker_target).clone(),
         display_name: command.display_name.clone().or_else(|| existing.and_then(|a| a.display_name.clone())),
         tags: existing.map_or_else(
@@ -74,6 +78,7 @@ pub fn decide(
     if let Some(before) = existing
         && before.display_name == agent.display_name
         && before.metadata == agent.metadata
+        && before.profile_box == agent.profile_box
     {
         let added = Added { agent: before.clone(), created: false };
         return Ok(Decision::nothing(project.clone(), added));

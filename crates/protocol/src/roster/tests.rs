@@ -38,7 +38,7 @@ fn pm_01_no_word_of_a_turn_writes_the_roster() {
     let (idle, fence) = TestAgent::running();
     let mut calling = idle.clone();
     calling.run(&calling.tool_call(&fence, "call_1")).unwrap();
-    let release = Release { fence: fence.clone(), defer_seconds: None, reason: None };
+    let release = Release { fence: fence.clone(), defer_seconds: None, reason: None, keep_calls: false };
     for (agent, command) in [
         (&idle, Command::Start(fence.clone())),
         (&idle, Command::Heartbeat(fence.clone())),

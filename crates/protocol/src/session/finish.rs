@@ -1,7 +1,7 @@
 //! The end of an agent's part (ST-12..ST-14): its deliverable, its status, and the message by which later agents see it.
 
 use super::{Change, State, fields, message::said};
-use crate::Moment;
+use crate::{Moment, turn::append::check_call_id};
 use cardwire_model::{AgentId, CanonicalJson, Invalid, Message, Origin, Speaker};
 use serde_json::{Map, Value, json};
 
@@ -20,6 +20,16 @@ pub struct FinishAgent {
     pub error: Option<String>,
     /// Of which kind that was.
     pub failure_kind: Option<String>,
+    /// The id of the message; a repeat under the same id says it once.
+    pub message_id: Option<String>,
+}
+
+impl FinishAgent {
+    /// The end of an agent's part, of which nothing else is known.
+    pub fn new(agent_id: AgentId, status: &str) -> Self {
+        let (task, deliverable, error, failure_kind, message_id) = (None, None, None, None, None);
+        Self { agent_id, status: status.to_owned(), task, deliverable, error, failure_kind, message_id }
+    }
 }
 
 /// The name under which the system speaks in memory.
@@ -33,6 +43,9 @@ pub(super) fn apply(
     change: &mut Change,
     moment: &Moment,
 ) -> Result<Message, Invalid> {
+    if let Some(id) = &finish.message_id {
+        check_call_id("finish_agent/message_id", id)?;
+    }
     fields::write(values, "last_agent_status", finish.status.as_str().into());
     fields::write(values, "last_agent_error", finish.error.as_deref().into());
     fields::write(values, "last_agent_failure_kind", finish.failure_kind.as_deref().into());
@@ -55,7 +68,8 @@ pub(super) fn apply(
         optional("deliverable", delivered.map(|_| finish.agent_id.as_str())),
         optional("error", finish.error.as_deref()),
     );
-    let id = format!("result_{}", moment.fresh.uuid().simple());
+    let fresh = || format!("result_{}", moment.fresh.uuid().simple());
+    let id = finish.message_id.clone().unwrap_or_else(fresh);
     Ok(said(id, Speaker::Ai, CanonicalJson::string(&text)?, Some(SYSTEM_NAME)))
 }
 

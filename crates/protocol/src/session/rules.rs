@@ -388,12 +388,9 @@ fn st_11_a_patch_leaves_alone_what_it_does_not_name() {
 
 fn finish(agent: &str, deliverable: Value) -> Patch {
     let finish_agent = FinishAgent {
-        agent_id: agent.parse().unwrap(),
-        status: "completed".to_owned(),
         task: Some("t1".to_owned()),
         deliverable: Some(deliverable),
-        error: None,
-        failure_kind: None,
+        ..FinishAgent::new(agent.parse().unwrap(), "completed")
     };
     Patch { finish_agent: Some(finish_agent), ..Patch::default() }
 }

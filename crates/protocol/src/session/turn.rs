@@ -24,6 +24,9 @@ pub fn check(runtime_config: &CanonicalJson) -> Result<Option<SessionKey>, Inval
         Invalid::Field { reason, .. } => Invalid::field(format!("runtime_config/{name}"), reason),
         other @ (Invalid::Coded { .. } | Invalid::TooLarge { .. }) => other,
     };
+    if !matches!(settings.get("remember"), None | Some(Value::Null | Value::Bool(_))) {
+        return Err(Invalid::field("runtime_config/remember", "must be true or false"));
+    }
     let Some(session) = text("session_id")? else { return Ok(None) };
     let namespace = match text("namespace")? {
         Some(name) => name.parse().map_err(|invalid| at("namespace", invalid))?,
@@ -31,6 +34,11 @@ pub fn check(runtime_config: &CanonicalJson) -> Result<Option<SessionKey>, Inval
     };
     let session = session.parse().map_err(|invalid| at("session_id", invalid))?;
     Ok(Some(SessionKey { namespace, session }))
+}
+
+/// Whether the session remembers the turn: not one that only reads it because somebody else writes for it (`remember`).
+pub fn is_remembered(runtime_config: &CanonicalJson) -> bool {
+    runtime_config.to_value().get("remember") != Some(&Value::Bool(false))
 }
 
 /// What is remembered of a turn that ended well: what was asked, under the turn's id, and what came of it.
@@ -58,8 +66,15 @@ mod tests {
             (r#"{"session_id":7}"#, "runtime_config/session_id"),
             (r#"{"session_id":"a b"}"#, "runtime_config/session_id"),
             (r#"{"session_id":"a","namespace":"*"}"#, "runtime_config/namespace"),
+            (r#"{"session_id":"a","remember":"no"}"#, "runtime_config/remember"),
         ] {
             assert_eq!(check(&json(bad)).unwrap_err().field_name(), field);
         }
+    }
+
+    #[test]
+    fn a_turn_that_only_reads_its_session_is_not_remembered() {
+        assert!(is_remembered(&json(r#"{"session_id":"s"}"#)));
+        assert!(!is_remembered(&json(r#"{"session_id":"s","remember":false}"#)));
     }
 }

@@ -4,6 +4,7 @@
 use super::{
     Outcome,
     fence::{self, Fence},
+    step::{self, NewStep},
     work::Work,
 };
 use crate::{Decision, Moment, Rejection};
@@ -23,6 +24,8 @@ pub struct Append {
     pub cards: Vec<NewCard>,
     /// Every tool call of the turn, if a card touches one.
     pub calls: Vec<ToolCall>,
+    /// The step that wrote them.
+    pub step: Option<Box<NewStep>>,
 }
 
 /// One card.
@@ -55,6 +58,9 @@ pub fn decide(
         let mut event = work.event(EventKind::BoxAppended, &data);
         event.target = held.live.output_box.to_string();
         work.commit.events.push(event);
+    }
+    if let Some(step) = &command.step {
+        step::write(&mut work, snapshot, step)?;
     }
     work.nudge.seen = Some(moment.now);
     Ok(work.stay(Outcome::Appended { card_ids, added }))

@@ -22,6 +22,8 @@ pub struct Release {
     pub defer_seconds: Option<u32>,
     /// Why.
     pub reason: Option<String>,
+    /// Leave tool calls open for the next holder, who knows what to do with them.
+    pub keep_calls: bool,
 }
 
 /// Gives the turn back.
@@ -40,7 +42,7 @@ pub fn decide(
     }
     let held = fence::hold(snapshot, project, &command.fence, &[Status::Dispatched, Status::Running])?;
     let mut work = Work::new(held, moment);
-    if !work.open.is_empty() {
+    if !command.keep_calls && !work.open.is_empty() {
         return Err(Rejection::Conflict("the turn has tool calls without an answer".to_owned()));
     }
     let item = &held.rows.item;

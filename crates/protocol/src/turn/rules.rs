@@ -312,7 +312,12 @@ fn a_turn_is_opened_by_the_secret_of_its_lease() {
 #[test]
 fn who_gives_a_turn_back_cannot_write_for_it_any_more() {
     let (mut agent, fence) = TestAgent::running();
-    let release = Command::Release(Release { fence: fence.clone(), defer_seconds: Some(5), reason: None });
+    let release = Command::Release(Release {
+        fence: fence.clone(),
+        defer_seconds: Some(5),
+        reason: None,
+        keep_calls: false,
+    });
     assert_eq!(agent.run(&release), Ok(Outcome::Released(TurnEpoch::new(2))));
     assert_eq!(agent.row(fence.turn_id).unwrap().status, InboxStatus::Deferred);
     assert!(matches!(agent.run(&Command::Heartbeat(fence)), Err(Rejection::StaleTurn(..))));
@@ -487,7 +492,7 @@ fn a_turn_writes_so_many_cards_at_once_and_has_so_many_calls_open() {
     let (mut agent, fence) = TestAgent::running();
     let cards = |count: usize| {
         let cards = (0..count).map(|_| agent.card("agent.thought", r#""t""#, None)).collect();
-        Command::Append(super::append::Append { fence: fence.clone(), cards, calls: vec![] })
+        Command::Append(super::append::Append { fence: fence.clone(), cards, calls: vec![], step: None })
     };
     assert!(agent.decide(&cards(limits::TURN_CARDS)).is_ok());
     assert!(matches!(agent.decide(&cards(limits::TURN_CARDS + 1)), Err(Rejection::Invalid(_))));

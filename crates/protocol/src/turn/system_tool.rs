@@ -25,6 +25,20 @@ pub(crate) fn open(
     Ok(work.stay(()).commit)
 }
 
+/// The system has begun with a call that the turn has made: from now on it is waited for, so that nobody begins again.
+pub(crate) fn begin(
+    snapshot: &Snapshot,
+    project: &ProjectId,
+    turn_id: TurnId,
+    tool_call_id: &str,
+    moment: &Moment,
+) -> Result<Commit, Rejection> {
+    let held = fence::live(snapshot, project, turn_id, live_epoch(snapshot))?;
+    let mut work = Work::new(held, moment);
+    work.wait_for(tool_call_id);
+    Ok(work.stay(()).commit)
+}
+
 /// The answer of the system to a call.
 pub(crate) struct SystemAnswer<'a> {
     /// Who answers.

@@ -63,7 +63,7 @@ fn cases() -> Vec<Case> {
 }
 
 fn release(fence: &Fence) -> Release {
-    Release { fence: fence.clone(), defer_seconds: None, reason: None }
+    Release { fence: fence.clone(), defer_seconds: None, reason: None, keep_calls: false }
 }
 
 /// Every command, ready to be tried.

@@ -71,13 +71,14 @@ pub(crate) async fn heartbeat(request: Request) -> Answer {
 }
 
 pub(crate) async fn append(request: Request) -> Answer {
-    let body: TurnCardsIn = request.body()?;
+    let mut body: TurnCardsIn = request.body()?;
     let fence = fence(&request, body.turn_epoch)?;
+    let step = body.take_step()?;
     let cards = match body.into_cards()? {
         TurnCards::One(card) => request.state.kernel.turn_cards(vec![card])?,
         TurnCards::Many(cards) => make(&request, cards)?,
     };
-    let command = Command::Append(Append { fence, cards, calls: vec![] });
+    let command = Command::Append(Append { fence, cards, calls: vec![], step });
     run(&request, command, StatusCode::OK, AppendedOut::new).await
 }
 

@@ -37,6 +37,7 @@ async fn every_creating_post_gives_the_first_answer_again(api: Api) {
             .replace("{box_id}", &box_id)
             .replace("{tool}", "provision_agent")
             .replace("{session_id}", "talk")
+            .replace("{team_name}", "crew")
             .replace("{agent_turn_id}", &leased.turn);
         let (body, other) = match endpoint.path {
             "/projects/{project_id}/agents" => (
@@ -72,6 +73,12 @@ async fn every_creating_post_gives_the_first_answer_again(api: Api) {
                 json!({ "messages": { "append": [{ "role": "human", "content": "hi" }] } }),
                 json!({ "messages": { "append": [{ "role": "human", "content": "ho" }] } }),
             ),
+            "/projects/{project_id}/teams/{team_name}:run" => {
+                let profile = json!({ "system_prompt": "x" });
+                let team = json!({ "process": "dynamic", "agents": [{ "id": "solo", "profile": profile }] });
+                api.with(&api.admin, "PUT", "/projects/p1/teams/crew", &team.to_string()).await.expect(201);
+                (json!({ "query": "a" }), json!({ "query": "b" }))
+            }
             "/projects" => (json!({ "project_id": "k1" }), json!({ "project_id": "k2" })),
             "/tokens" => (json!({ "scopes": ["read"] }), json!({ "scopes": ["work"] })),
             "/projects/{project_id}/l0/cards" => (

@@ -47,6 +47,7 @@ fn body(op: Op, id: &str) -> String {
         Op::AddAgent => json!({ "agent_id": "somebody", "profile_name": "Some" }),
         Op::PutTool | Op::PutPlan => json!({}),
         Op::PutTeam => json!({ "process": "react", "agents": [{ "id": "a" }] }),
+        Op::RunTeam => json!({ "query": "secret" }),
         Op::PutRecipe => json!({ "handover": { "target_profile_config": { "profile_name": "Some" } } }),
         Op::PackContext => json!({
             "tool_suffix": "t", "arguments": { "b": id },

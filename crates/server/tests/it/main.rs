@@ -24,6 +24,7 @@ mod roster;
 mod sessions;
 mod support;
 mod system;
+mod teams;
 mod tls;
 mod todo;
 mod turns;

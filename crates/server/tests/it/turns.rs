@@ -1,6 +1,7 @@
 //! Turns over HTTP, one file per part of the protocol.
 
 mod bad_input;
+mod carry_out;
 mod claim;
 mod dispatch;
 mod dispatch_boxes;

@@ -97,7 +97,7 @@ impl Home {
                 command.env_remove(&name);
             }
         }
-        if let Some(url) = &self.postgres {
+        if let Some(url) = self.postgres() {
             command.env("CARDWIRE_STORE", url);
         }
         command.env("CARDWIRE_DATA_DIR", self.data_dir()).current_dir(self.root()).args(args);

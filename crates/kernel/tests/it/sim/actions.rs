@@ -70,6 +70,7 @@ pub(super) async fn set_up(world: Rc<World>, projects: usize, agents: usize) {
                 display_name: None,
                 tags: None,
                 metadata: json("{}"),
+                refresh: false,
             };
             kernel.add_agent(&project, &caller(), &command, None).await.unwrap();
             names.push(id);
@@ -218,6 +219,7 @@ async fn claim(world: Rc<World>) {
         wait: Duration::ZERO,
         projects: None,
         start: world.shared.chance(500),
+        recover: false,
     };
     let Ok(leases) = world.kernel().claim_now(&caller(), &request).await else { return };
     for lease in leases {
@@ -261,7 +263,7 @@ fn thought() -> NewTurnCard {
 
 fn append(world: &World, fence: Fence, card: NewTurnCard) -> Command {
     let cards = world.kernel().turn_cards(vec![card]).unwrap();
-    Command::Append(Append { fence, cards, calls: vec![] })
+    Command::Append(Append { fence, cards, calls: vec![], step: None })
 }
 
 fn make(world: &World, held: &Held, fence: Fence, choice: usize) -> Verb {
@@ -298,7 +300,10 @@ fn make(world: &World, held: &Held, fence: Fence, choice: usize) -> Verb {
             let resume_seconds = 1 + world.shared.below(120) as u32;
             plain("suspend", Command::Suspend(Suspend { fence, waiting, resume_seconds, calls: vec![] }))
         }
-        6 => plain("release", Command::Release(Release { fence, defer_seconds: None, reason: None })),
+        6 => plain(
+            "release",
+            Command::Release(Release { fence, defer_seconds: None, reason: None, keep_calls: false }),
+        ),
         7 => {
             let stop =
                 Stop { turn_id: fence.turn_id, epoch: None, reason: None, remains: Default::default() };

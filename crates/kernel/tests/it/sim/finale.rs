@@ -51,6 +51,7 @@ pub(super) async fn drain(world: Rc<World>) -> Result<(), String> {
             wait: Duration::ZERO,
             projects: None,
             start: true,
+            recover: false,
         };
         let leases =
             kernel.claim_now(&caller(), &request).await.map_err(|error| format!("drain: {error}"))?;

@@ -6,7 +6,8 @@ use super::{super::calls, *};
 use crate::fixtures::{box_id, card_id, moment, project, uuid};
 use crate::turn::Proof;
 use cardwire_model::{
-    Channel, Generation, InboxId, InheritMode, Live, LiveState, PmoSettings, Timestamp, TurnEpoch,
+    CanonicalJson, Channel, Generation, InboxId, InheritMode, Live, LiveState, PmoSettings, Timestamp,
+    TurnEpoch,
 };
 
 fn parse(tool: &str, args: &Value) -> Result<Option<Delegate>, Invalid> {
@@ -140,6 +141,8 @@ fn call(by_turn: Option<u128>) -> Call {
         acl: InheritMode::Enforce,
         pmo: PmoSettings::default(),
         require_policy: false,
+        carries_out: None,
+        run: Default::default(),
     }
 }
 
@@ -251,7 +254,8 @@ fn pm_15_a_call_is_its_fence_the_call_what_was_done_and_the_answer() {
     let answer = |result| {
         let mut done = Commit::new(project());
         done.writes.push(Write::SealBox { box_id: box_id(1) });
-        calls::answer(&call(Some(9)), "call_1".to_owned(), fence.clone(), done, result, &moment()).unwrap()
+        calls::answer(&call(Some(9)), "call_1".to_owned(), fence.clone(), done, result, None, &moment())
+            .unwrap()
     };
     let good = answer(Ok(json!({ "status": "accepted" })));
     let [Write::NudgeHead { .. }, Write::PutCard(called), Write::SealBox { .. }, Write::PutCard(answered)] =

@@ -31,6 +31,8 @@ fn call() -> Call {
         acl: InheritMode::Enforce,
         pmo: PmoSettings::default(),
         require_policy: false,
+        carries_out: None,
+        run: Default::default(),
     }
 }
 

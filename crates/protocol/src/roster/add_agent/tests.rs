@@ -25,6 +25,7 @@ fn command() -> AddAgent {
         display_name: None,
         tags: None,
         metadata: CanonicalJson::empty_object(),
+        refresh: false,
     }
 }
 

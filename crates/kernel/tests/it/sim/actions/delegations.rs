@@ -9,7 +9,7 @@ use cardwire_kernel::{
     Done, KernelError,
     protocol::{
         Rejection,
-        pmo::calls::{Answered, Call},
+        pmo::calls::{Answered, Call, RunOptions},
         turn::Proof,
     },
 };
@@ -42,6 +42,8 @@ fn any_call(world: &World, project: &ProjectId, caller: &AgentId, held: Option<&
         acl: InheritMode::Enforce,
         pmo: PmoSettings::default(),
         require_policy: false,
+        carries_out: None,
+        run: RunOptions::default(),
     }
 }
 

@@ -231,7 +231,7 @@ fn pm_16_a_failure_is_a_card_that_says_why() {
     let told = calls::refusal(&wrong, None, "forbidden");
     let nothing = Commit::new(project());
     let answered =
-        calls::answer(&call(None), "call_1".to_owned(), None, nothing, Err((wrong, told)), &moment())
+        calls::answer(&call(None), "call_1".to_owned(), None, nothing, Err((wrong, told)), None, &moment())
             .unwrap();
     let [Write::PutCard(called), Write::PutCard(card)] = &answered.commit.writes[..] else {
         panic!("{:?}", answered.commit.writes)

@@ -1,0 +1,90 @@
+//! Running a team on the wire (API-17).
+
+use crate::turns::TurnOut;
+use cardwire_model::{Invalid, Namespace, SessionId, limits};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+/// What a team is asked.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RunTeamIn {
+    /// In words.
+    #[schema(min_length = 1, pattern = "\\S")]
+    pub query: String,
+    /// The session that the run goes on with; a new one when absent.
+    #[serde(default)]
+    #[schema(pattern = "^[A-Za-z0-9_-]{1,128}$")]
+    pub session_id: Option<String>,
+    /// Of that session; `default` when absent.
+    #[serde(default)]
+    #[schema(pattern = "^[A-Za-z0-9_-]{1,128}$")]
+    pub namespace: Option<String>,
+    /// How long to wait for the end.
+    #[serde(default)]
+    #[schema(maximum = 30000)]
+    pub wait_ms: Option<u64>,
+}
+
+impl RunTeamIn {
+    /// Checks what types alone cannot.
+    pub fn check(&self) -> Result<(), Invalid> {
+        if self.query.trim().is_empty() {
+            return Err(Invalid::field("query", "must not be blank"));
+        }
+        crate::parse::given::<SessionId>("session_id", self.session_id.as_deref())?;
+        crate::parse::given::<Namespace>("namespace", self.namespace.as_deref())?;
+        if self.wait_ms.is_some_and(|wait| wait > limits::CLAIM_WAIT_MS) {
+            return Err(Invalid::field("wait_ms", format!("must be at most {}", limits::CLAIM_WAIT_MS)));
+        }
+        Ok(())
+    }
+}
+
+/// A run of a team.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct RunTeamOut {
+    /// The team.
+    pub team: String,
+    /// The agent that runs it.
+    pub agent_id: String,
+    /// The turn that is the run.
+    pub agent_turn_id: String,
+    /// Where it writes.
+    pub output_box_id: Option<String>,
+    /// The session it goes on with.
+    pub session_id: String,
+    /// Of that session.
+    pub namespace: String,
+    /// As of a turn: `queued`, `dispatched`, `running`, `suspended`, or how it ended.
+    pub status: &'static str,
+    /// What came out, once it has ended.
+    #[schema(value_type = Option<serde_json::Value>)]
+    pub deliverable: Option<Value>,
+    /// The card of that.
+    pub deliverable_card_id: Option<String>,
+    /// What went wrong, for people.
+    pub error: Option<String>,
+    /// What went wrong, for programs.
+    pub error_code: Option<String>,
+}
+
+impl RunTeamOut {
+    /// The run as its turn stands.
+    pub fn new(team: &str, session: (&str, &str), turn: TurnOut, deliverable: Option<Value>) -> Self {
+        Self {
+            team: team.to_owned(),
+            agent_id: turn.agent_id,
+            agent_turn_id: turn.agent_turn_id,
+            output_box_id: turn.output_box_id,
+            session_id: session.0.to_owned(),
+            namespace: session.1.to_owned(),
+            status: turn.status,
+            deliverable,
+            deliverable_card_id: turn.deliverable_card_id,
+            error: turn.error,
+            error_code: turn.error_code,
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! `cardwire run`: a team from its file to its deliverable.
+
+use super::{run_team::TeamFile, run_view::View, worker};
+use crate::{
+    client::{Client, Payload},
+    context::Context,
+    failure::Failure,
+    locate,
+    output::{Output, say},
+    route::Route,
+    signals::Signals,
+    text,
+};
+use axum::http::Method;
+use clap::Args;
+use serde_json::{Value, json};
+use std::{path::PathBuf, time::Duration};
+
+/// How many turns run at once in this process.
+const TURNS: usize = 64;
+/// Pause between two looks at the run.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// The team: a file with YAML or JSON.
+    #[arg(value_name = "TEAM.yaml")]
+    team: PathBuf,
+    /// What the team is asked. Not needed with --resume.
+    #[arg(value_name = "QUERY", required_unless_present = "resume")]
+    query: Option<String>,
+    /// The project to work in; made if it is not there. It has the team's name when absent.
+    #[arg(long, short = 'p', value_name = "PROJECT", env = "CARDWIRE_PROJECT", hide_env_values = true)]
+    project: Option<String>,
+    /// The session to go on with; a new one when absent.
+    #[arg(long, value_name = "SESSION")]
+    session: Option<String>,
+    /// Go on with the team's run that has not ended, instead of starting one. If all have, tell how the last one did.
+    #[arg(long, conflicts_with_all = ["query", "session"])]
+    resume: bool,
+    /// Agree to every tool that asks a person.
+    #[arg(long)]
+    yes: bool,
+}
+
+pub(crate) async fn run(args: RunArgs, context: &Context) -> Result<(), Failure> {
+    let team = TeamFile::read(&args.team)?;
+    let mut signals = Signals::listen()?;
+    let client = locate::connect_working(context).await?;
+    let worker = match &client {
+        Client::Embedded(embedded) => {
+            let (kernel, token) = embedded.inside();
+            worker::inside(kernel, token, TURNS)
+        }
+        Client::Http(_) => None,
+    };
+    let run = Run {
+        client: &client,
+        project: args.project.as_deref().unwrap_or(&team.name),
+        output: context.output,
+        yes: args.yes,
+    };
+    let outcome = tokio::select! {
+        outcome = run.go(&team, &args) => outcome,
+        () = signals.next() => Err(Failure::failed("stopped; what is done is kept")
+            .hint(format!("`cardwire run {} --resume` goes on with it", args.team.display()))),
+    };
+    drop(worker);
+    client.close().await;
+    outcome
+}
+
+struct Run<'a> {
+    client: &'a Client,
+    project: &'a str,
+    output: Output,
+    yes: bool,
+}
+
+impl Run<'_> {
+    async fn go(&self, team: &TeamFile, args: &RunArgs) -> Result<(), Failure> {
+        self.ensure_project().await?;
+        let turn = if args.resume { self.unfinished(team).await? } else { self.start(team, args).await? };
+        let mut view = View::new(self.output);
+        let ended = self.follow(&turn, &mut view, args).await;
+        view.clear();
+        let ended = ended?;
+        self.tell(&ended, &view, team).await
+    }
+
+    async fn ensure_project(&self) -> Result<(), Failure> {
+        let route = Route::new(&["projects", self.project])?;
+        if self.client.ask(Method::GET, &route, None).await?.status != 404 {
+            return Ok(());
+        }
+        self.client.post(&Route::new(&["projects"])?, &json!({ "project_id": self.project })).await.map(drop)
+    }
+
+    async fn start(&self, team: &TeamFile, args: &RunArgs) -> Result<String, Failure> {
+        let route = Route::in_project(self.project, &["teams", &team.name])?;
+        self.client.put(&route, Payload::json(team.document.to_string())).await?;
+        let mut body = json!({ "query": args.query });
+        if let Some(session) = &args.session {
+            body["session_id"] = session.clone().into();
+        }
+        let started: Value = self.client.post(&route.verb("run"), &body).await?.parse()?;
+        Ok(text::cell(&started["agent_turn_id"]))
+    }
+
+    /// The run of this team that has not ended. One that came to its end while nobody looked is not lost: without a live
+    /// run it is the last one.
+    async fn unfinished(&self, team: &TeamFile) -> Result<String, Failure> {
+        let controller = format!("team_{}", team.name);
+        let route = Route::in_project(self.project, &["state", "agents", &controller])?;
+        let answer = self.client.ask(Method::GET, &route, None).await?;
+        let head: Value = if answer.status == 200 { answer.parse()? } else { Value::Null };
+        if let Some(live) = head["active_agent_turn_id"].as_str() {
+            return Ok(live.to_owned());
+        }
+        let route = Route::in_project(self.project, &["turns"])?;
+        let route = route.query("agent_id", Some(controller)).query("limit", Some(1));
+        let last: Value = self.client.get(&route).await?.parse()?;
+        last["items"][0]["agent_turn_id"].as_str().map(str::to_owned).ok_or_else(|| {
+            Failure::not_found(format!("the team `{}` has no run to go on with", team.name))
+                .hint("start one: `cardwire run TEAM.yaml \"QUERY\"`")
+        })
+    }
+
+    /// Looks at the run until it has ended, or waits for somebody who is not there.
+    async fn follow(&self, turn: &str, view: &mut View, args: &RunArgs) -> Result<Value, Failure> {
+        let route = Route::in_project(self.project, &["turns", turn])?;
+        loop {
+            let seen: Value = self.client.get(&route).await?.parse()?;
+            let trace = seen["trace_id"].as_str().unwrap_or_default();
+            if seen["ended_at"].is_string() {
+                view.look(self.client, self.project, trace).await?;
+                return Ok(seen);
+            }
+            if view.is_due() {
+                view.look(self.client, self.project, trace).await?;
+                self.ask_people(view, args).await?;
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+
+    /// Answers what waits for a person, where somebody can.
+    async fn ask_people(&self, view: &View, args: &RunArgs) -> Result<(), Failure> {
+        let questions = view.questions(self.client, self.project).await?;
+        for question in &questions {
+            if self.yes && question.is_approval() {
+                question.answer(self.client, self.project, true, None).await?;
+                continue;
+            }
+            if view.is_at_work() {
+                // Others still work; there is time to ask when nobody does.
+                return Ok(());
+            }
+            let how = if question.is_approval() { "--approve | --deny" } else { "--reply TEXT" };
+            return Err(Failure::failed(format!("the run waits for a person: {}", question.words())).hint(format!(
+                "`cardwire turn answer {} --project {} {how}`, then `cardwire run {} --project {} --resume`; or run it with `--yes`",
+                question.turn(),
+                self.project,
+                args.team.display(),
+                self.project,
+            )));
+        }
+        Ok(())
+    }
+
+    async fn tell(&self, ended: &Value, view: &View, team: &TeamFile) -> Result<(), Failure> {
+        let deliverable = match ended["deliverable_card_id"].as_str() {
+            Some(id) => {
+                let card = self.client.get(&Route::in_project(self.project, &["cards", id])?).await?;
+                card.parse::<Value>()?["content"].take()
+            }
+            None => Value::Null,
+        };
+        let is_success = ended["status"] == "success";
+        if self.output.json {
+            let told = json!({
+                "team": team.name, "project_id": self.project, "agent_turn_id": ended["agent_turn_id"],
+                "status": ended["status"], "deliverable": if is_success { deliverable } else { Value::Null },
+                "error": ended["error"], "error_code": ended["error_code"], "trace_id": ended["trace_id"],
+                "usage": view.usage(), "turns": view.turns(),
+            });
+            self.output.json(&told.to_string())?;
+        } else {
+            view.summary(self.output)?;
+            if is_success {
+                self.output.line("")?;
+                self.output.line(text::clean_lines(&cardwire_team::text_of(&deliverable)))?;
+            }
+            self.inspect(view);
+        }
+        if is_success {
+            return Ok(());
+        }
+        let why = ended["error"].as_str().or(ended["error_code"].as_str()).unwrap_or("no reason was given");
+        Err(Failure::failed(format!("the run ended `{}`: {why}", text::cell(&ended["status"]))))
+    }
+
+    /// How to look at what happened.
+    fn inspect(&self, view: &View) {
+        let Some(turn) = view.first_agent() else { return };
+        say("");
+        say(&format!("cardwire turn steps {turn} --project {}   shows its calls", self.project));
+        say(&format!(
+            "cardwire context show CALL --project {}   shows what a model was sent, and why",
+            self.project
+        ));
+    }
+}

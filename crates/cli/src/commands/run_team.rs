@@ -1,0 +1,55 @@
+//! A team's file: its document, with the scripts of models that are files of their own read into it.
+
+use super::written::Written;
+use crate::failure::Failure;
+use cardwire_team::Team;
+use serde_json::Value;
+use std::path::Path;
+
+/// A team as its file says it.
+pub(super) struct TeamFile {
+    pub(super) name: String,
+    pub(super) document: Value,
+}
+
+impl TeamFile {
+    pub(super) fn read(path: &Path) -> Result<Self, Failure> {
+        let text = Written::read(path)?.into_json()?;
+        let mut document: Value = serde_json::from_str(text.get())
+            .map_err(|error| Failure::usage(format!("the file does not hold JSON: {error}")))?;
+        let beside = path.parent().unwrap_or_else(|| Path::new("."));
+        read_script(&mut document["model"], beside)?;
+        for agent in document["agents"].as_array_mut().into_iter().flatten() {
+            read_script(&mut agent["model"], beside)?;
+        }
+        prune(&mut document);
+        // What is wrong with it is told before anything is written.
+        let team = Team::parse(&document)?;
+        Ok(Self { name: team.name, document })
+    }
+}
+
+/// A script that is a file, relative to the team's.
+fn read_script(model: &mut Value, beside: &Path) -> Result<(), Failure> {
+    let Some(name) = model.get("script").and_then(Value::as_str).map(str::to_owned) else { return Ok(()) };
+    let text = Written::read(&beside.join(name))?.into_json()?;
+    model["script"] = serde_json::from_str(text.get())
+        .map_err(|error| Failure::usage(format!("the script does not hold JSON: {error}")))?;
+    Ok(())
+}
+
+/// Takes out what looking for models put in.
+fn prune(document: &mut Value) {
+    let drop_null = |value: &mut Value| {
+        if let Some(members) = value.as_object_mut() {
+            members.retain(|name, value| !(name == "model" && value.is_null()));
+        }
+    };
+    drop_null(document);
+    for agent in document["agents"].as_array_mut().into_iter().flatten() {
+        drop_null(agent);
+    }
+    if let Some(members) = document.as_object_mut() {
+        members.retain(|name, value| !(name == "agents" && value.is_null()));
+    }
+}

@@ -1,0 +1,312 @@
+//! A run as it looks from outside: the tree of its turns, what they spent, and what waits for a person.
+
+use crate::{
+    client::Client,
+    failure::Failure,
+    output::Output,
+    route::Route,
+    text::{cell, cut},
+};
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
+use std::{
+    collections::HashMap,
+    io::IsTerminal,
+    time::{Duration, Instant},
+};
+
+/// Pause between two looks at everything.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// How many turns and steps are read at once.
+const PAGE: usize = 500;
+/// How much of a question is shown.
+const WORDS: usize = 200;
+
+/// What turns have spent.
+#[derive(Debug, Clone, Copy, Default)]
+struct Spent {
+    calls: u64,
+    input: u64,
+    output: u64,
+    cost: u64,
+}
+
+/// A run.
+pub(super) struct View {
+    turns: Vec<Value>,
+    spent: HashMap<String, Spent>,
+    bars: Option<(MultiProgress, HashMap<String, ProgressBar>)>,
+    looked: Option<Instant>,
+}
+
+impl View {
+    pub(super) fn new(output: Output) -> Self {
+        let live = !output.json && std::io::stderr().is_terminal();
+        let bars = live.then(|| (MultiProgress::new(), HashMap::new()));
+        Self { turns: vec![], spent: HashMap::new(), bars, looked: None }
+    }
+
+    pub(super) fn is_due(&self) -> bool {
+        self.looked.is_none_or(|looked| looked.elapsed() >= LOOK_EVERY)
+    }
+
+    /// Reads the turns of the run and what they spent.
+    pub(super) async fn look(&mut self, client: &Client, project: &str, trace: &str) -> Result<(), Failure> {
+        let turns = Route::in_project(project, &["turns"])?.query("trace_id", Some(trace));
+        self.turns = all(client, turns).await?;
+        self.turns.reverse();
+        let steps = Route::in_project(project, &["state", "steps"])?.query("trace_id", Some(trace));
+        self.spent.clear();
+        for step in all(client, steps).await? {
+            let usage = &step["metadata"]["usage"];
+            if usage.is_object() {
+                let number = |value: &Value| value.as_u64().unwrap_or(0);
+                let spent = self.spent.entry(cell(&step["agent_turn_id"])).or_default();
+                spent.calls += 1;
+                spent.input += number(&usage["input_tokens"]);
+                spent.output += number(&usage["output_tokens"]);
+                spent.cost += number(&step["metadata"]["cost_micros"]);
+            }
+        }
+        self.looked = Some(Instant::now());
+        self.draw();
+        Ok(())
+    }
+
+    fn draw(&mut self) {
+        let lines: Vec<_> =
+            self.turns.iter().map(|turn| (cell(&turn["agent_turn_id"]), self.words(turn))).collect();
+        let Some((all, bars)) = &mut self.bars else { return };
+        for (turn, (words, is_over)) in lines {
+            let bar = bars.entry(turn).or_insert_with(|| {
+                let bar = all.add(ProgressBar::new_spinner());
+                if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
+                    bar.set_style(style);
+                }
+                bar.enable_steady_tick(LOOK_EVERY);
+                bar
+            });
+            if is_over { bar.finish_with_message(words) } else { bar.set_message(words) }
+        }
+    }
+
+    fn words(&self, turn: &Value) -> (String, bool) {
+        let id = cell(&turn["agent_turn_id"]);
+        let spent = self.spent.get(&id).copied().unwrap_or_default();
+        let indent = "  ".repeat(self.depth(turn));
+        let tokens = if spent.calls > 0 {
+            format!("  {} calls, {} tokens", spent.calls, spent.input + spent.output)
+        } else {
+            String::new()
+        };
+        let words = format!("{indent}{}  {}{tokens}", cell(&turn["agent_id"]), cell(&turn["status"]));
+        (words, turn["ended_at"].is_string())
+    }
+
+    fn depth(&self, turn: &Value) -> usize {
+        usize::try_from(turn["depth"].as_u64().unwrap_or(0)).unwrap_or(0)
+    }
+
+    /// Takes the live view off the screen.
+    pub(super) fn clear(&mut self) {
+        if let Some((all, _)) = self.bars.take() {
+            let _ = all.clear();
+        }
+    }
+
+    /// Whether a worker is, or will be, at one of the turns.
+    pub(super) fn is_at_work(&self) -> bool {
+        self.turns
+            .iter()
+            .any(|turn| matches!(turn["status"].as_str(), Some("running" | "dispatched" | "queued")))
+    }
+
+    /// The tree, once more, with what it spent.
+    pub(super) fn summary(&self, output: Output) -> Result<(), Failure> {
+        let row = |turn: &Value| {
+            let spent = self.spent.get(&cell(&turn["agent_turn_id"])).copied().unwrap_or_default();
+            vec![
+                format!("{}{}", "  ".repeat(self.depth(turn)), cell(&turn["agent_id"])),
+                cell(&turn["status"]),
+                spent.calls.to_string(),
+                spent.input.to_string(),
+                spent.output.to_string(),
+                dollars(spent.cost),
+                cell(&turn["agent_turn_id"]),
+            ]
+        };
+        let header = ["AGENT", "STATUS", "CALLS", "IN", "OUT", "COST", "TURN"];
+        output.table(&header, self.turns.iter().map(row).collect())
+    }
+
+    fn total(&self) -> Spent {
+        self.spent.values().fold(Spent::default(), |all, one| Spent {
+            calls: all.calls + one.calls,
+            input: all.input + one.input,
+            output: all.output + one.output,
+            cost: all.cost + one.cost,
+        })
+    }
+
+    /// What all turns spent.
+    pub(super) fn usage(&self) -> Value {
+        let total = self.total();
+        json!({
+            "calls": total.calls, "input_tokens": total.input, "output_tokens": total.output,
+            "cost_micros": total.cost,
+        })
+    }
+
+    /// The turns, in the order in which they began.
+    pub(super) fn turns(&self) -> Value {
+        let turn = |turn: &Value| {
+            json!({
+                "agent_id": turn["agent_id"], "agent_turn_id": turn["agent_turn_id"], "status": turn["status"],
+                "depth": turn["depth"], "parent_agent_turn_id": turn["parent_agent_turn_id"],
+                "error": turn["error"],
+            })
+        };
+        self.turns.iter().map(turn).collect()
+    }
+
+    /// A turn that called a model.
+    pub(super) fn first_agent(&self) -> Option<String> {
+        let called = |turn: &&Value| self.spent.contains_key(&cell(&turn["agent_turn_id"]));
+        self.turns.iter().find(called).map(|turn| cell(&turn["agent_turn_id"]))
+    }
+
+    /// What waits for a person.
+    pub(super) async fn questions(&self, client: &Client, project: &str) -> Result<Vec<Question>, Failure> {
+        let mut questions = vec![];
+        for turn in self.turns.iter().filter(|turn| turn["status"] == "suspended") {
+            questions.extend(questions_of(client, project, turn).await?);
+        }
+        Ok(questions)
+    }
+}
+
+/// A call that waits for a person.
+#[derive(Debug, Clone)]
+pub(super) struct Question {
+    turn: Value,
+    call: String,
+    approval: bool,
+    words: String,
+}
+
+impl Question {
+    pub(super) fn turn(&self) -> String {
+        cell(&self.turn["agent_turn_id"])
+    }
+
+    /// Whether it is a yes or a no that is asked for.
+    pub(super) const fn is_approval(&self) -> bool {
+        self.approval
+    }
+
+    pub(super) fn call(&self) -> &str {
+        &self.call
+    }
+
+    pub(super) fn words(&self) -> &str {
+        &self.words
+    }
+
+    /// Answers it.
+    pub(super) async fn answer(
+        &self,
+        client: &Client,
+        project: &str,
+        approved: bool,
+        reply: Option<&str>,
+    ) -> Result<(), Failure> {
+        let mut result = if self.approval { json!({ "approved": approved }) } else { json!({}) };
+        if let Some(reply) = reply {
+            result["reply"] = reply.into();
+        }
+        let body = json!({
+            "agent_id": self.turn["agent_id"], "agent_turn_id": self.turn["agent_turn_id"],
+            "turn_epoch": self.turn["turn_epoch"], "tool_call_id": self.call, "status": "success",
+            "result": result, "author_id": "operator",
+        });
+        client.post(&Route::in_project(project, &["l0", "reports"])?, &body).await.map(drop)
+    }
+}
+
+/// What a suspended turn asks of people.
+pub(super) async fn questions_of(
+    client: &Client,
+    project: &str,
+    turn: &Value,
+) -> Result<Vec<Question>, Failure> {
+    let Some(box_id) = turn["output_box_id"].as_str() else { return Ok(vec![]) };
+    let route = Route::in_project(project, &["boxes", box_id, "cards"])?.query("limit", Some(PAGE));
+    let cards: Vec<Value> = client.get(&route).await?.parse()?;
+    let is_answered =
+        |id: &str| cards.iter().any(|card| card["type"] == "tool.result" && card["tool_call_id"] == id);
+    let mut questions = vec![];
+    for card in &cards {
+        for (id, name, arguments) in calls(card) {
+            let asks = matches!(name.as_str(), "approval" | "ask_human");
+            if asks && !is_answered(&id) {
+                let approval = name == "approval";
+                let words = if approval {
+                    format!(
+                        "{} wants to call {} with {}",
+                        cell(&turn["agent_id"]),
+                        cell(&arguments["tool"]),
+                        arguments["arguments"]
+                    )
+                } else {
+                    format!("{} asks: {}", cell(&turn["agent_id"]), cell(&arguments["question"]))
+                };
+                questions.push(Question {
+                    turn: turn.clone(),
+                    call: id,
+                    approval,
+                    words: cut(&words, WORDS),
+                });
+            }
+        }
+    }
+    Ok(questions)
+}
+
+/// The calls that a card makes: id, tool, arguments.
+fn calls(card: &Value) -> Vec<(String, String, Value)> {
+    if card["type"] == "tool.call" {
+        let content = &card["content"];
+        return vec![(
+            cell(&card["tool_call_id"]),
+            cell(&content["tool_name"]),
+            content["arguments"].clone(),
+        )];
+    }
+    let listed = card["tool_calls"].as_array().map(Vec::as_slice).unwrap_or_default();
+    listed
+        .iter()
+        .map(|call| (cell(&call["id"]), cell(&call["tool_name"]), call["arguments"].clone()))
+        .collect()
+}
+
+/// Every entry of a list.
+async fn all(client: &Client, route: Route) -> Result<Vec<Value>, Failure> {
+    let mut found = vec![];
+    let mut cursor: Option<String> = None;
+    loop {
+        let page = route.clone().query("limit", Some(PAGE)).query("cursor", cursor.as_deref());
+        let mut page: Value = client.get(&page).await?.parse()?;
+        if let Value::Array(items) = page["items"].take() {
+            found.extend(items);
+        }
+        match page["next_cursor"].as_str() {
+            Some(next) => cursor = Some(next.to_owned()),
+            None => return Ok(found),
+        }
+    }
+}
+
+/// Millionths of a dollar.
+pub(super) fn dollars(micros: u64) -> String {
+    format!("${}.{:06}", micros / 1_000_000, micros % 1_000_000)
+}

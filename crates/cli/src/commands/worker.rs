@@ -1,0 +1,101 @@
+//! `cardwire worker`: runs agents of a server, and the same inside `cardwire up` and `cardwire run`.
+
+use crate::{
+    context::Context,
+    failure::Failure,
+    locate,
+    logging::{self, LogFormat},
+    ports::{EnvironmentKeys, HttpPort, RouterPort},
+    signals::Signals,
+};
+use cardwire_kernel::Kernel;
+use cardwire_model::{Hash256, TokenSecret};
+use cardwire_team::WORKER_TARGET;
+use cardwire_worker::{Worker, WorkerConfig};
+use clap::Args;
+use std::{sync::Arc, time::Duration};
+use tokio::sync::watch;
+
+/// How long turns may go on after the worker was told to stop.
+const GRACE: Duration = Duration::from_secs(5);
+
+#[derive(Debug, Args)]
+pub(crate) struct WorkerArgs {
+    /// Which turns to claim: those of profiles with this `worker_target`.
+    #[arg(long, value_name = "TARGET", default_value = WORKER_TARGET)]
+    target: String,
+    /// The worker's name. One that is started again under its name goes on with the turns it held; no two may run under the
+    /// same name at once.
+    #[arg(long, value_name = "NAME")]
+    name: String,
+    /// How many turns to run at once.
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    turns: usize,
+    /// Only turns of this project. May be repeated.
+    #[arg(long = "project", short = 'p', value_name = "PROJECT")]
+    projects: Vec<String>,
+    /// What log lines on standard error look like. CARDWIRE_LOG or RUST_LOG say what is logged.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    log_format: LogFormat,
+}
+
+pub(crate) async fn run(args: WorkerArgs, context: &Context) -> Result<(), Failure> {
+    logging::start(args.log_format, "info");
+    let Some((place, token)) = locate::place(context).await? else {
+        return Err(Failure::not_found("no server is given, and none is running for the data directory")
+            .hint("give `--server URL`, or start one with `cardwire up`"));
+    };
+    if args.turns == 0 {
+        return Err(Failure::usage("`--turns` must be at least 1"));
+    }
+    let mut signals = Signals::listen()?;
+    let port = Arc::new(HttpPort::new(&place, token)?);
+    let config = WorkerConfig {
+        target: args.target,
+        name: args.name,
+        turns: args.turns,
+        projects: (!args.projects.is_empty()).then_some(args.projects),
+        grace: GRACE,
+    };
+    tracing::info!(server = place.url, target = config.target, name = config.name, "working");
+    let worker = Worker::new(config, port, Arc::new(EnvironmentKeys));
+    let (stop, stopped) = watch::channel(false);
+    let working = worker.run(stopped);
+    tokio::pin!(working);
+    tokio::select! {
+        () = &mut working => return Ok(()),
+        () = signals.next() => tracing::info!("stopping; a second signal stops at once"),
+    }
+    let _ = stop.send(true);
+    tokio::select! {
+        () = working => Ok(()),
+        () = signals.next() => Err(Failure::failed("stopped before every turn was given back")),
+    }
+}
+
+/// A worker inside this process. It is told to stop when what this gives is dropped, or when the kernel shuts down.
+pub(super) fn inside(kernel: &Arc<Kernel>, token: &TokenSecret, turns: usize) -> Option<watch::Sender<bool>> {
+    if turns == 0 {
+        return None;
+    }
+    let port = Arc::new(RouterPort::new(kernel, token.clone()));
+    // The same data directory has the same name, and no two processes have the same directory.
+    let name = format!("in-{}", &Hash256::of(token.expose().as_bytes()).to_string()[..16]);
+    let config = WorkerConfig { target: WORKER_TARGET.to_owned(), name, turns, projects: None, grace: GRACE };
+    let worker = Worker::new(config, port, Arc::new(EnvironmentKeys));
+    let (stop, stopped) = watch::channel(false);
+    kernel.tasks().spawn(|mut ends| async move {
+        let (end, ended) = watch::channel(false);
+        let mut stopped = stopped;
+        let working = worker.run(ended);
+        tokio::pin!(working);
+        tokio::select! {
+            () = &mut working => return,
+            () = ends.stopped() => {}
+            _ = stopped.changed() => {}
+        }
+        let _ = end.send(true);
+        working.await;
+    });
+    Some(stop)
+}

@@ -1,0 +1,176 @@
+//! Ways for a worker to the kernel: into this process, or to a server.
+
+use crate::{
+    client::{Place, connection, reason},
+    failure::Failure,
+};
+use async_trait::async_trait;
+use axum::{
+    Router,
+    body::{Body, to_bytes},
+    http::{HeaderValue, Request, header},
+};
+use cardwire_kernel::Kernel;
+use cardwire_llm::Keys;
+use cardwire_model::TokenSecret;
+use cardwire_server::ServerConfig;
+use cardwire_worker::{Ask, Method, Port, Reply, Unreachable};
+use secrecy::SecretString;
+use serde_json::Value;
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+use tower::ServiceExt;
+
+/// Longer than a claim waits.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// A number for the span of each request.
+static SPANS: AtomicU64 = AtomicU64::new(1);
+
+/// The header that says which trace a request belongs to, if that is one.
+fn traceparent(trace: Option<&str>) -> Option<String> {
+    let is_trace = |trace: &&str| trace.len() == 32 && trace.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let trace = trace.filter(is_trace)?;
+    Some(format!("00-{trace}-{:016x}-01", SPANS.fetch_add(1, Ordering::Relaxed)))
+}
+
+/// The server's own router in this process. It loses no answers, so requests need no names.
+pub(crate) struct RouterPort {
+    router: Router,
+    token: TokenSecret,
+}
+
+impl fmt::Debug for RouterPort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RouterPort").finish_non_exhaustive()
+    }
+}
+
+impl RouterPort {
+    /// A router of its own, so that the worker does not use up what others may ask.
+    pub(crate) fn new(kernel: &Arc<Kernel>, token: TokenSecret) -> Self {
+        let config =
+            ServerConfig { requests_per_second: u32::MAX, ..ServerConfig::new(env!("CARGO_PKG_VERSION")) };
+        Self { router: cardwire_server::router(Arc::clone(kernel), config), token }
+    }
+}
+
+#[async_trait]
+impl Port for RouterPort {
+    async fn ask(&self, ask: &Ask<'_>) -> Result<Reply, Unreachable> {
+        let token = ask.token.unwrap_or_else(|| self.token.expose());
+        let mut request = Request::builder()
+            .method(method(ask.method))
+            .uri(&ask.path)
+            .header(header::HOST, "localhost")
+            .header(header::AUTHORIZATION, format!("Bearer {token}"))
+            .header(header::CONTENT_TYPE, "application/json");
+        if let Some(trace) = traceparent(ask.trace) {
+            request = request.header("traceparent", trace);
+        }
+        let request = request
+            .body(Body::from(ask.body.clone().unwrap_or_default()))
+            .map_err(|error| Unreachable(error.to_string()))?;
+        let response = match self.router.clone().oneshot(request).await {
+            Ok(response) => response,
+            Err(never) => match never {},
+        };
+        let status = response.status().as_u16();
+        let bytes = to_bytes(response.into_body(), usize::MAX).await;
+        let bytes = bytes.map_err(|error| Unreachable(error.to_string()))?;
+        Ok(Reply { status, body: serde_json::from_slice(&bytes).unwrap_or(Value::Null) })
+    }
+}
+
+/// A server.
+pub(crate) struct HttpPort {
+    client: reqwest::Client,
+    base: String,
+    token: TokenSecret,
+}
+
+impl fmt::Debug for HttpPort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpPort").field("base", &self.base).finish_non_exhaustive()
+    }
+}
+
+impl HttpPort {
+    pub(crate) fn new(place: &Place, token: TokenSecret) -> Result<Self, Failure> {
+        let (client, base) = connection(place)?;
+        Ok(Self { client, base, token })
+    }
+}
+
+#[async_trait]
+impl Port for HttpPort {
+    async fn ask(&self, ask: &Ask<'_>) -> Result<Reply, Unreachable> {
+        let token = ask.token.unwrap_or_else(|| self.token.expose());
+        let mut bearer = HeaderValue::try_from(format!("Bearer {token}"))
+            .map_err(|error| Unreachable(error.to_string()))?;
+        bearer.set_sensitive(true);
+        let url = format!("{}{}", self.base, ask.path);
+        let mut request = self
+            .client
+            .request(method(ask.method), url)
+            .timeout(REQUEST_TIMEOUT)
+            .header(header::AUTHORIZATION, bearer)
+            .header(header::CONTENT_TYPE, "application/json");
+        if let Some(key) = &ask.key {
+            request = request.header("idempotency-key", key);
+        }
+        if let Some(trace) = traceparent(ask.trace) {
+            request = request.header("traceparent", trace);
+        }
+        if let Some(body) = &ask.body {
+            request = request.body(body.clone());
+        }
+        let unreachable = |error: reqwest::Error| Unreachable(reason(&error));
+        let response = request.send().await.map_err(unreachable)?;
+        let status = response.status().as_u16();
+        let bytes = response.bytes().await.map_err(unreachable)?;
+        Ok(Reply { status, body: serde_json::from_slice(&bytes).unwrap_or(Value::Null) })
+    }
+}
+
+const fn method(method: Method) -> axum::http::Method {
+    match method {
+        Method::Get => axum::http::Method::GET,
+        Method::Post => axum::http::Method::POST,
+    }
+}
+
+/// Keys of models and tools from the environment: `CARDWIRE_KEY_NAME`, or the variable that others use for a provider.
+pub(crate) struct EnvironmentKeys;
+
+impl Keys for EnvironmentKeys {
+    fn key(&self, name: &str) -> Option<SecretString> {
+        let variable = |name: &str| std::env::var(name).ok().filter(|key| !key.trim().is_empty());
+        let own = format!("CARDWIRE_KEY_{}", name.to_ascii_uppercase().replace('-', "_"));
+        let common = match name {
+            "openai" => variable("OPENAI_API_KEY"),
+            "anthropic" => variable("ANTHROPIC_API_KEY"),
+            _ => None,
+        };
+        variable(&own).or(common).map(SecretString::from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_trace_is_passed_on() {
+        let sent = traceparent(Some("0af7651916cd43dd8448eb211c80319c")).unwrap();
+        assert!(sent.starts_with("00-0af7651916cd43dd8448eb211c80319c-") && sent.ends_with("-01"));
+        assert_eq!(traceparent(Some("mine")), None);
+        assert_eq!(traceparent(None), None);
+    }
+}

@@ -1,0 +1,240 @@
+//! Running a team (API-17): everybody in it is made ready, then its controller is given the query. Making ready changes
+//! nothing that is as it should be, so that a run that could not be dispatched leaves nothing amiss.
+
+use super::remembered;
+use crate::{
+    error::{Answer, ApiError},
+    request::Request,
+    respond,
+};
+use axum::http::StatusCode;
+use cardwire_api::{
+    documents, parse,
+    roster::ProfileIn,
+    teams::{RunTeamIn, RunTeamOut},
+    turns::TurnOut,
+};
+use cardwire_kernel::{
+    Caller, Done, Kernel, NewCard,
+    protocol::{
+        facts::{create_box::Created, put_card::Put},
+        roster::add_agent::AddAgent,
+        turn::dispatch::{Dispatch, Dispatched, Receipt},
+    },
+};
+use cardwire_model::{
+    BoxId, CanonicalJson, CardDraft, CardId, Channel, Invalid, Origin, ProjectId, ResourceKind, ResourceName,
+    TurnId,
+};
+use cardwire_team::{Member, Team};
+use serde_json::{Map, Value, json};
+use std::time::Duration;
+
+/// Pauses between two looks at a run that somebody waits for, in milliseconds.
+const PAUSES: [u64; 4] = [10, 20, 50, 100];
+
+pub(crate) async fn run(request: Request) -> Answer {
+    let (project, kernel) = (request.project()?.clone(), &request.state.kernel);
+    let body: RunTeamIn = request.body()?;
+    body.check()?;
+    let name: ResourceName = request.param("team_name")?;
+    let (_, document) = kernel.resource(&project, ResourceKind::Team, &name).await?;
+    let team = Team::parse(&document.content.to_value())?;
+    let caller = request.caller()?;
+    let ready = Ready { kernel, project: &project, caller: &caller };
+    let controller_profile = ready.make(&team).await?;
+    let context = ready.context(&body.query).await?;
+    let turn_id = TurnId::from_uuid(kernel.ids().uuid());
+    let session = body.session_id.clone().unwrap_or_else(|| format!("run_{}", turn_id.uuid().simple()));
+    let namespace = body.namespace.clone().unwrap_or_else(|| "default".to_owned());
+    let settings = json!({
+        "team": team.name, "team_card_id": document.id.to_string(), "session_id": session,
+        "namespace": namespace, "limits": { "agent_timeout_seconds": team.limits.agent_timeout_seconds },
+    });
+    let command = Dispatch {
+        agent_id: Some(parse::one("name", &team.controller_id())?),
+        profile_box: Some(controller_profile),
+        context_box: Some(context),
+        output_box: None,
+        turn_id: Some(turn_id),
+        correlation_id: None,
+        channel: Channel::public(),
+        trace_id: request.trace_id.clone(),
+        parent_turn: None,
+        parent_call: None,
+        parent_step: None,
+        branch: None,
+        source_agent: None,
+        display_name: Some(team.name.clone()),
+        runtime_config: CanonicalJson::from_value(&settings)?,
+        queue_if_busy: true,
+        emit_state_event: true,
+        max_depth: kernel.live_project(&project).await?.settings.recursion_depth(),
+    };
+    // Whoever asks again with the same key is told which run it is; how it stands is to be looked up.
+    let about = (team.name.clone(), session.clone(), namespace.clone());
+    let remember = request.remember(move |dispatched: &Dispatched| match dispatched {
+        Dispatched::Accepted(receipt) => remembered(StatusCode::OK, &started(&about, receipt)),
+        Dispatched::Repeated(_) => None,
+    })?;
+    let receipt = match kernel.dispatch(&project, &caller, &command, remember.as_ref()).await? {
+        Done::Replayed(answer) => return respond::replayed(answer),
+        Done::Fresh(Dispatched::Accepted(receipt)) => *receipt,
+        Done::Fresh(Dispatched::Repeated(turn)) => kernel.receipt(&project, turn).await?,
+    };
+    let Some(wait) = body.wait_ms.filter(|wait| *wait > 0).map(Duration::from_millis) else {
+        return respond::ok(&started(&(team.name, session, namespace), &receipt));
+    };
+    let turn = await_end(kernel, &project, turn_id, wait).await?;
+    let deliverable = match &turn.deliverable_card_id {
+        Some(id) => {
+            let cards = kernel.get_cards(&project, &[parse::one::<CardId>("card_id", id)?], false).await?;
+            cards.first().map(|card| card.content.to_value())
+        }
+        None => None,
+    };
+    respond::ok(&RunTeamOut::new(&team.name, (&session, &namespace), turn, deliverable))
+}
+
+/// A run that has just been dispatched: of this team, in this session of this namespace.
+fn started((team, session, namespace): &(String, String, String), receipt: &Receipt) -> RunTeamOut {
+    RunTeamOut {
+        team: team.clone(),
+        agent_id: receipt.agent_id.to_string(),
+        agent_turn_id: receipt.turn_id.to_string(),
+        output_box_id: Some(receipt.output_box.to_string()),
+        session_id: session.clone(),
+        namespace: namespace.clone(),
+        status: if receipt.epoch.is_some() { "dispatched" } else { "queued" },
+        deliverable: None,
+        deliverable_card_id: None,
+        error: None,
+        error_code: None,
+    }
+}
+
+/// The turn once it has ended, or as it stands when the time is over.
+async fn await_end(
+    kernel: &Kernel,
+    project: &ProjectId,
+    turn: TurnId,
+    wait: Duration,
+) -> Result<TurnOut, ApiError> {
+    let ended = async {
+        let mut pauses = PAUSES.into_iter();
+        let mut pause = PAUSES[0];
+        loop {
+            let seen = TurnOut::from(&kernel.turn(project, turn).await?);
+            if seen.ended_at.is_some() {
+                return Ok::<_, ApiError>(seen);
+            }
+            pause = pauses.next().unwrap_or(pause);
+            tokio::time::sleep(Duration::from_millis(pause)).await;
+        }
+    };
+    match tokio::time::timeout(wait, ended).await {
+        Ok(ended) => ended,
+        Err(_) => Ok(TurnOut::from(&kernel.turn(project, turn).await?)),
+    }
+}
+
+/// Everybody whom a run needs.
+struct Ready<'a> {
+    kernel: &'a Kernel,
+    project: &'a ProjectId,
+    caller: &'a Caller,
+}
+
+impl Ready<'_> {
+    /// Tools, profiles and agents of a team. Gives the box of the controller's profile.
+    async fn make(&self, team: &Team) -> Result<BoxId, ApiError> {
+        for tool in &team.tools {
+            let name = tool["name"].as_str().unwrap_or_default();
+            let name: ResourceName = parse::one("tools/name", name)?;
+            let draft = documents::draft(ResourceKind::Tool, &name, tool.to_string().as_bytes())?;
+            self.kernel.put_resource(self.project, self.caller, ResourceKind::Tool, name, draft).await?;
+        }
+        for (name, fields) in &team.profiles {
+            self.profile(name, profile_of(team, name, fields, None)).await?;
+        }
+        for member in team.roster() {
+            self.member(team, &member).await?;
+        }
+        let controller = team.controller_id();
+        let profile = json!({
+            "worker_target": cardwire_team::WORKER_TARGET,
+            "system_prompt": "Runs the team; asks no model.",
+        });
+        let profile_box = self.profile(&controller, profile.as_object().cloned().unwrap_or_default()).await?;
+        self.agent(&controller, &controller).await?;
+        Ok(profile_box)
+    }
+
+    async fn member(&self, team: &Team, member: &Member) -> Result<(), ApiError> {
+        let fields = profile_of(team, &member.id, &member.profile, member.model.as_ref());
+        self.profile(&member.profile_name, fields).await?;
+        self.agent(&member.id, &member.profile_name).await
+    }
+
+    async fn profile(&self, name: &str, fields: Map<String, Value>) -> Result<BoxId, ApiError> {
+        let body = Value::Object(fields).to_string();
+        let new = parse::body::<ProfileIn>(body.as_bytes())?;
+        let (new, _) = new.into_profile(parse::one("profile/name", name)?, body.as_bytes())?;
+        Ok(self.kernel.put_profile(self.project, self.caller, new).await?.profile.profile_box)
+    }
+
+    async fn agent(&self, id: &str, profile: &str) -> Result<(), ApiError> {
+        let command = AddAgent {
+            id: parse::one("agents/id", id)?,
+            profile_name: parse::one("profile/name", profile)?,
+            display_name: None,
+            tags: None,
+            metadata: CanonicalJson::empty_object(),
+            refresh: true,
+        };
+        self.kernel.add_agent(self.project, self.caller, &command, None).await?;
+        Ok(())
+    }
+
+    /// What the controller is given.
+    async fn context(&self, query: &str) -> Result<BoxId, ApiError> {
+        let draft = CardDraft {
+            content: CanonicalJson::string(query)?,
+            metadata: CanonicalJson::from_value(&json!({ "type": "task.instruction", "role": "user" }))?,
+            tool_calls: None,
+            tool_call_id: None,
+            ttl_seconds: None,
+        };
+        let new = NewCard { id: None, draft, origin: Origin::Operator };
+        let card = match self.kernel.put_card(self.project, self.caller, new, None).await? {
+            Done::Fresh(Put::Created(card)) => card.id,
+            Done::Fresh(Put::Existing(id)) => id,
+            Done::Replayed(_) => return Err(Invalid::field("query", "was asked before").into()),
+        };
+        match self.kernel.create_box(self.project, self.caller, None, &[card], None).await? {
+            Done::Fresh(Created::New(head)) => Ok(head.box_id),
+            Done::Fresh(Created::Existing(id)) => Ok(id),
+            Done::Replayed(_) => Err(Invalid::field("query", "was asked before").into()),
+        }
+    }
+}
+
+/// A profile as it is written: its own fields, the team's worker and model, and the name by which the model knows it.
+fn profile_of(
+    team: &Team,
+    name: &str,
+    fields: &Map<String, Value>,
+    model: Option<&Value>,
+) -> Map<String, Value> {
+    let mut fields = fields.clone();
+    fields.entry("worker_target").or_insert_with(|| cardwire_team::WORKER_TARGET.into());
+    let mut config = team.model.as_object().cloned().unwrap_or_default();
+    for own in [model, fields.get("llm_config")].into_iter().flatten() {
+        config.extend(own.as_object().cloned().unwrap_or_default());
+    }
+    if !config.is_empty() {
+        config.entry("agent").or_insert_with(|| name.into());
+        fields.insert("llm_config".to_owned(), config.into());
+    }
+    fields
+}

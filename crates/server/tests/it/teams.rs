@@ -1,0 +1,102 @@
+//! Running a team: what is made ready, and what is refused (API-17). What the agents then do is the worker's part.
+
+use crate::support::{Api, on_both};
+use serde_json::{Value, json};
+
+on_both! {
+    a_run_makes_its_agents_ready_and_is_a_turn_of_its_controller;
+    a_run_again_changes_nothing_that_is_as_it_should_be;
+    agents_are_given_their_profiles_as_they_read_now;
+    a_team_that_cannot_be_run_is_refused_by_field;
+}
+
+fn team() -> Value {
+    json!({
+        "process": "sequential",
+        "model": { "provider": "scripted", "script": { "rules": [{ "reply": "x" }] } },
+        "agents": [
+            { "id": "one", "profile": { "system_prompt": "You are one." } },
+            { "id": "two", "profile": { "name": "Second", "system_prompt": "You are two." } },
+        ],
+        "profiles": [{ "name": "Extra", "system_prompt": "You are more." }],
+        "tools": [{ "name": "publish", "approval": "required" }],
+    })
+}
+
+async fn put(api: &Api, team: &Value) {
+    let path = "/projects/p1/teams/crew";
+    assert!(api.with(&api.admin, "PUT", path, &team.to_string()).await.status.is_success());
+}
+
+async fn run(api: &Api, body: Value) -> Value {
+    api.post("/projects/p1/teams/crew:run", body).await.expect(200)
+}
+
+async fn a_run_makes_its_agents_ready_and_is_a_turn_of_its_controller(api: Api) {
+    put(&api, &team()).await;
+    let started = run(&api, json!({ "query": "Why?", "session_id": "s" })).await;
+    assert_eq!((&started["team"], &started["agent_id"]), (&json!("crew"), &json!("team_crew")));
+    assert_eq!((&started["status"], &started["session_id"]), (&json!("dispatched"), &json!("s")));
+    for (agent, profile) in [("one", "crew_one"), ("two", "Second"), ("team_crew", "team_crew")] {
+        let agent = api.get(&format!("/projects/p1/agents/{agent}")).await.expect(200);
+        assert_eq!((&agent["profile_name"], &agent["worker_target"]), (&json!(profile), &json!("cardwire")));
+    }
+    let profile = api.get("/projects/p1/profiles/crew_one").await.expect(200);
+    assert_eq!(profile["llm_config"]["agent"], "one");
+    assert_eq!(profile["llm_config"]["provider"], "scripted");
+    assert_eq!(api.get("/projects/p1/profiles/Extra").await.expect(200)["llm_config"]["agent"], "Extra");
+    assert_eq!(api.get("/projects/p1/tools/publish").await.expect(200)["approval"], "required");
+    let claimed = api.claim_with(json!({ "worker_target": "cardwire", "start": true })).await.remove(0);
+    assert_eq!(claimed.lease["agent_turn_id"], started["agent_turn_id"]);
+    let settings = &claimed.lease["runtime_config"];
+    assert_eq!((&settings["team"], &settings["session_id"]), (&json!("crew"), &json!("s")));
+    let document = settings["team_card_id"].as_str().unwrap();
+    let document = api.get(&format!("/projects/p1/cards/{document}")).await.expect(200);
+    assert_eq!(document["content"]["name"], "crew");
+    let context = claimed.lease["context_box_id"].as_str().unwrap();
+    let cards = api.get(&format!("/projects/p1/boxes/{context}/cards")).await.expect(200);
+    assert_eq!((&cards[0]["type"], &cards[0]["content"]), (&json!("task.instruction"), &json!("Why?")));
+}
+
+async fn a_run_again_changes_nothing_that_is_as_it_should_be(api: Api) {
+    put(&api, &team()).await;
+    run(&api, json!({ "query": "Why?" })).await;
+    let audited =
+        api.get("/projects/p1/audit?limit=500").await.expect(200)["items"].as_array().unwrap().len();
+    let edges = api.items("state/identity/edges").await.len();
+    let second = run(&api, json!({ "query": "And why?" })).await;
+    assert_eq!(second["status"], "queued", "one run after the other");
+    assert_eq!(api.items("state/identity/edges").await.len(), edges);
+    let after = api.get("/projects/p1/audit?limit=500").await.expect(200)["items"].as_array().unwrap().len();
+    assert_eq!(after, audited);
+}
+
+async fn agents_are_given_their_profiles_as_they_read_now(api: Api) {
+    put(&api, &team()).await;
+    run(&api, json!({ "query": "Why?" })).await;
+    let profile_box = async || api.get("/projects/p1/agents/one").await.expect(200)["profile_box_id"].clone();
+    let before = profile_box().await;
+    let mut changed = team();
+    changed["agents"][0]["profile"]["system_prompt"] = "You are another one.".into();
+    put(&api, &changed).await;
+    run(&api, json!({ "query": "Why?" })).await;
+    assert_ne!(profile_box().await, before);
+}
+
+async fn a_team_that_cannot_be_run_is_refused_by_field(api: Api) {
+    let refused = |body: Value| async {
+        let reply = api.post("/projects/p1/teams/crew:run", body).await;
+        reply.expect_error(400, "bad_request");
+        reply.json()["error"]["detail"]["field"].clone()
+    };
+    api.post("/projects/p1/teams/crew:run", json!({ "query": "x" })).await.expect_error(404, "not_found");
+    put(&api, &team()).await;
+    assert_eq!(refused(json!({ "query": " " })).await, "query");
+    assert_eq!(refused(json!({ "query": "x", "session_id": "a b" })).await, "session_id");
+    assert_eq!(refused(json!({ "query": "x", "wait_ms": 30_001 })).await, "wait_ms");
+    let mut nameless = team();
+    nameless["agents"][0] = json!({ "id": "one" });
+    put(&api, &nameless).await;
+    assert!(refused(json!({ "query": "x" })).await.as_str().unwrap().starts_with("agents/0/profile"));
+    assert!(api.items("turns").await.is_empty() && api.items("agents").await.is_empty());
+}

@@ -1,0 +1,287 @@
+//! A turn of an agent with a model: compose, call, write what was said, carry out what was called, until it ends or waits.
+//!
+//! What the turn has written is the only state: after a crash or a pause the loop goes on from there, so that no answer of a
+//! model that is stored is asked for again.
+
+use crate::{
+    card,
+    desk::{Composed, Desk, Ending},
+    models::Models,
+    profile::{Profile, RunLimits},
+    tools::{
+        Bench, Outcome, WAIT_SECONDS,
+        external::External,
+        offer::{self, Offer},
+        submit,
+    },
+    transcript::Transcript,
+    trouble::Trouble,
+};
+use cardwire_llm::{ChatModel, ModelAnswer, ModelError, ModelRequest};
+use cardwire_model::Provider;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// How often a model is told what is missing before its turn fails.
+const NOTICES: usize = 3;
+
+/// How a run of a turn came to rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rest {
+    /// It has ended.
+    Ended,
+    /// It waits.
+    Waits,
+}
+
+/// What turns of agents are run with.
+#[derive(Debug)]
+pub(crate) struct Shop {
+    pub(crate) models: Models,
+    pub(crate) external: External,
+}
+
+/// Runs a turn until it ends or waits.
+pub(crate) async fn run(desk: &Desk, profile: &Profile, shop: &Shop) -> Result<Rest, Trouble> {
+    let model = match profile.model().map(|config| shop.models.get(config)) {
+        Some(Ok(model)) => model,
+        Some(Err(error)) => return fail(desk, "model_config", &error.to_string()).await,
+        None => {
+            return fail(desk, "model_config", "the agent's profile has no llm_config, so there is no model")
+                .await;
+        }
+    };
+    let limits = RunLimits::of(&desk.lease.runtime_config);
+    let required = submit::required(&desk.view().await?["result_fields"]);
+    let turn = Turn {
+        bench: Bench { desk, profile, limits, required: &required, external: &shop.external },
+        model,
+        desk,
+    };
+    turn.go().await
+}
+
+async fn fail(desk: &Desk, code: &str, message: &str) -> Result<Rest, Trouble> {
+    desk.finish(&Ending::failed(code, message), vec![], None).await?;
+    Ok(Rest::Ended)
+}
+
+struct Turn<'a> {
+    bench: Bench<'a>,
+    model: Arc<dyn ChatModel>,
+    desk: &'a Desk,
+}
+
+impl Turn<'_> {
+    async fn go(&self) -> Result<Rest, Trouble> {
+        let mut offers = None;
+        let mut transcript = self.desk.transcript().await?;
+        loop {
+            if !transcript.open_calls().is_empty() {
+                if let Some(rest) = self.carry_out(&transcript).await? {
+                    return Ok(rest);
+                }
+                transcript = self.desk.transcript().await?;
+                continue;
+            }
+            let step = transcript.model_answers() + 1;
+            if step > self.bench.limits.steps {
+                let message = format!("the turn did not end within {} steps", self.bench.limits.steps);
+                return fail(self.desk, "max_steps", &message).await;
+            }
+            if offers.is_none() {
+                offers = Some(self.offers().await?);
+            }
+            let offers = offers.as_deref().unwrap_or_default();
+            match self.think(step, offers, &transcript).await? {
+                Some(rest) => return Ok(rest),
+                None => transcript = self.desk.transcript().await?,
+            }
+        }
+    }
+
+    /// One call of the model, and what it said written down.
+    async fn think(
+        &self,
+        step: u32,
+        offers: &[Offer],
+        transcript: &Transcript,
+    ) -> Result<Option<Rest>, Trouble> {
+        let composed = match self.desk.compose(self.request(offers)).await {
+            Ok(composed) => composed,
+            // What cannot be composed now cannot be composed later.
+            Err(Trouble::Refused { status, code, message }) if (400..500).contains(&status) => {
+                return fail(self.desk, &code, &message).await.map(Some);
+            }
+            Err(trouble) => return Err(trouble),
+        };
+        let answer = match self.call(step, &composed).await {
+            Ok(answer) => answer,
+            Err(error) => {
+                let step = self.step(&composed, "failed", &json!({ "error": error.kind() }));
+                let ending = Ending::failed(format!("model_{}", error.kind()), error.to_string());
+                self.desk.finish(&ending, vec![], Some(step)).await?;
+                return Ok(Some(Rest::Ended));
+            }
+        };
+        let step = self.step(&composed, "done", &self.spent(&composed, &answer));
+        if !answer.tool_calls.is_empty() {
+            let said = card::thought(self.desk, &answer.text, &answer.tool_calls);
+            self.desk.append(vec![said], Some(step)).await?;
+            return Ok(None);
+        }
+        let Some(missing) = self.missing() else {
+            let ending = Ending::success(Value::String(answer.text));
+            self.desk.finish(&ending, vec![], Some(step)).await?;
+            return Ok(Some(Rest::Ended));
+        };
+        if transcript.count(card::NOTICE) >= NOTICES {
+            let ending = Ending::failed(
+                "must_end_with",
+                format!("the agent did not end its turn as asked: {missing}"),
+            );
+            self.desk.finish(&ending, vec![card::thought(self.desk, &answer.text, &[])], Some(step)).await?;
+            return Ok(Some(Rest::Ended));
+        }
+        let said = card::thought(self.desk, &answer.text, &[]);
+        self.desk.append(vec![said, card::notice(self.desk, &missing)], Some(step)).await?;
+        Ok(None)
+    }
+
+    /// What a plain answer lacks.
+    fn missing(&self) -> Option<String> {
+        let ends = self.bench.profile.must_end_with();
+        if !ends.is_empty() {
+            return Some(format!("End your work by calling {}.", ends.join(" or ")));
+        }
+        let required = self.bench.required;
+        (!required.is_empty()).then(|| {
+            format!("End your work by calling submit_result with the fields: {}.", required.join(", "))
+        })
+    }
+
+    async fn call(&self, step: u32, composed: &Composed) -> Result<ModelAnswer, ModelError> {
+        let lease = &self.desk.lease;
+        let agent = self.bench.profile.model_name_of_agent().unwrap_or(&lease.agent_id);
+        let request = ModelRequest {
+            body: composed.request.clone(),
+            agent_id: agent.to_owned(),
+            role: lease.setting("role").map(str::to_owned),
+            turn_id: lease.agent_turn_id.clone(),
+            call_id: composed.call_id.clone(),
+            step,
+        };
+        self.model.call(&request, &()).await
+    }
+
+    /// What the composer is asked for.
+    fn request(&self, offers: &[Offer]) -> Value {
+        let (info, settings) = (self.model.info(), &self.desk.lease.runtime_config);
+        let mut params = serde_json::Map::new();
+        if info.streams {
+            params.insert("stream".to_owned(), true.into());
+            if info.provider == Provider::OpenAiChat {
+                params.insert("stream_options".to_owned(), json!({ "include_usage": true }));
+            }
+        }
+        let given = self.bench.profile.model().map_or(&Value::Null, |config| &config["params"]["max_tokens"]);
+        if info.provider == Provider::AnthropicMessages && given.is_null() {
+            // This provider takes no request without it.
+            params.insert("max_tokens".to_owned(), 4096.into());
+        }
+        let mut request = json!({
+            "provider": info.provider.as_str(), "model": info.model, "params": params,
+            "process": settings["process"].as_str().unwrap_or("agent"),
+            "enable_share_context": settings["enable_share_context"].as_bool().unwrap_or(true),
+        });
+        if !offers.is_empty() {
+            request["tools"] = offer::render(offers, info.provider);
+        }
+        request
+    }
+
+    /// What the model may call.
+    async fn offers(&self) -> Result<Vec<Offer>, Trouble> {
+        let (profile, settings) = (self.bench.profile, &self.desk.lease.runtime_config);
+        // A role that is told everything in its input and answers in plain words needs no tools (KN-01).
+        if settings["tools"] == Value::Bool(false) {
+            return Ok(vec![]);
+        }
+        let mut offers = vec![];
+        if !self.bench.required.is_empty() || profile.must_end_with().contains(&submit::NAME) {
+            offers.push(offer::submit_offer(self.bench.required));
+        }
+        for delegate in settings["delegates"].as_array().into_iter().flatten() {
+            let text = |name: &str| delegate[name].as_str().unwrap_or_default();
+            offers.push(offer::delegate_offer(text("id"), text("description")));
+        }
+        let built_in =
+            offer::built_in_names().filter(|name| profile.allows(name)).filter_map(offer::built_in);
+        offers.extend(built_in);
+        for name in profile.named_tools() {
+            if offers.iter().any(|offer| offer.name == name) {
+                continue;
+            }
+            if let Some(document) = self.bench.document(name).await? {
+                offers.push(offer::document_offer(name, &document));
+            }
+        }
+        Ok(offers)
+    }
+
+    /// The step of a call, as it stands after it.
+    fn step(&self, composed: &Composed, status: &str, metadata: &Value) -> Value {
+        json!({
+            "step_id": composed.step_id, "phase": "call", "status": status, "call_id": composed.call_id,
+            "metadata": metadata,
+        })
+    }
+
+    /// What a call has cost (OB-04).
+    fn spent(&self, composed: &Composed, answer: &ModelAnswer) -> Value {
+        let info = self.model.info();
+        let cost = info.prices.as_ref().map(|prices| prices.cost_micros(&answer.usage));
+        let mut spent = json!({ "model": answer.model, "usage": answer.usage, "cost_micros": cost });
+        if !composed.knowledge_refs.is_empty() {
+            spent["knowledge_refs"] = composed.knowledge_refs.clone().into();
+        }
+        spent
+    }
+
+    /// Carries out every call without an answer. Gives how the turn rests, if it does.
+    async fn carry_out(&self, transcript: &Transcript) -> Result<Option<Rest>, Trouble> {
+        let said = last_words(transcript);
+        let (mut cards, mut waits) = (vec![], vec![]);
+        for call in transcript.open_calls() {
+            match self.bench.run(&call, transcript, &said).await? {
+                Outcome::Answered(answer) => {
+                    cards.push(card::result(self.desk, &call.id, &call.name, &answer));
+                }
+                Outcome::Taken => {}
+                Outcome::Waits(id, more) => {
+                    cards.extend(more);
+                    waits.push(id);
+                }
+                Outcome::Ends(answer, deliverable) => {
+                    cards.push(card::result(self.desk, &call.id, &call.name, &answer));
+                    self.desk.finish(&Ending::success(deliverable), cards, None).await?;
+                    return Ok(Some(Rest::Ended));
+                }
+            }
+        }
+        if !cards.is_empty() {
+            self.desk.append(cards, None).await?;
+        }
+        if waits.is_empty() {
+            return Ok(None);
+        }
+        self.desk.suspend(&waits, WAIT_SECONDS).await?;
+        Ok(Some(Rest::Waits))
+    }
+}
+
+/// What the model said last.
+fn last_words(transcript: &Transcript) -> String {
+    let said = transcript.cards().iter().rev().find(|card| crate::transcript::kind(card) == "agent.thought");
+    said.and_then(|card| card["content"].as_str()).unwrap_or_default().to_owned()
+}

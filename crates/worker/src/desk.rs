@@ -1,0 +1,186 @@
+//! One leased turn at work: everything its holder says to the kernel, under its fence and with its token.
+
+use crate::{
+    lease::Lease,
+    line::{Line, read},
+    transcript::Transcript,
+    trouble::Trouble,
+};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// How many cards of an output box are read: more than a turn may write within its steps.
+const CARDS: u32 = 500;
+
+/// How a turn ended.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Ending {
+    /// `success`, `failed`, `timeout` or `canceled`.
+    pub(crate) status: &'static str,
+    /// What came out.
+    pub(crate) deliverable: Option<Value>,
+    /// What went wrong: code and message.
+    pub(crate) error: Option<(String, String)>,
+}
+
+impl Ending {
+    pub(crate) fn success(deliverable: Value) -> Self {
+        Self { status: "success", deliverable: Some(deliverable), error: None }
+    }
+
+    pub(crate) fn failed(code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { status: "failed", deliverable: None, error: Some((code.into(), message.into())) }
+    }
+}
+
+/// A request that was composed for a model.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Composed {
+    pub(crate) call_id: String,
+    pub(crate) step_id: String,
+    pub(crate) request: String,
+    #[serde(default)]
+    pub(crate) knowledge_refs: Vec<String>,
+}
+
+/// The holder of a turn.
+#[derive(Debug)]
+pub(crate) struct Desk {
+    line: Line,
+    pub(crate) lease: Lease,
+    said: AtomicU32,
+}
+
+impl Desk {
+    pub(crate) fn new(line: Line, lease: Lease) -> Self {
+        Self { line, lease, said: AtomicU32::new(0) }
+    }
+
+    /// Below the project.
+    pub(crate) fn path(&self, rest: &str) -> String {
+        format!("/projects/{}{rest}", self.lease.project_id)
+    }
+
+    /// Reads with the worker's own token.
+    pub(crate) async fn get(&self, rest: &str) -> Result<Value, Trouble> {
+        self.line.get(self.path(rest), None).await
+    }
+
+    /// Does something with the worker's own token.
+    pub(crate) async fn post(&self, rest: &str, body: &Value) -> Result<Value, Trouble> {
+        self.line.post(self.path(rest), None, body, Some(&self.lease.trace_id), Some(self.key())).await
+    }
+
+    /// One of the turn's verbs: `:finish`, `/cards`, …
+    async fn say(&self, verb: &str, mut body: Value) -> Result<Value, Trouble> {
+        body["turn_epoch"] = self.lease.turn_epoch.into();
+        let path = self.path(&format!("/l0/turns/{}{verb}", self.lease.agent_turn_id));
+        self.line
+            .post(path, Some(&self.lease.turn_token), &body, Some(&self.lease.trace_id), Some(self.key()))
+            .await
+    }
+
+    /// A name for the next request, never used for another.
+    fn key(&self) -> String {
+        let count = self.said.fetch_add(1, Ordering::Relaxed);
+        format!("{}-{}-{count}", self.lease.agent_turn_id, self.lease.turn_epoch)
+    }
+
+    /// What the turn has written so far.
+    pub(crate) async fn transcript(&self) -> Result<Transcript, Trouble> {
+        let cards = self.box_cards(&self.lease.output_box_id).await?;
+        Ok(Transcript::new(cards, &self.lease.agent_turn_id))
+    }
+
+    /// The last cards of a box.
+    pub(crate) async fn box_cards(&self, box_id: &str) -> Result<Vec<Value>, Trouble> {
+        read(self.get(&format!("/boxes/{box_id}/cards?limit={CARDS}")).await?)
+    }
+
+    /// Writes cards, and the step that wrote them.
+    pub(crate) async fn append(&self, cards: Vec<Value>, step: Option<Value>) -> Result<(), Trouble> {
+        let mut body = json!({ "cards": cards });
+        if let Some(step) = step {
+            body["step"] = step;
+        }
+        self.say("/cards", body).await.map(drop)
+    }
+
+    /// Waits for calls.
+    pub(crate) async fn suspend(&self, calls: &[String], seconds: u32) -> Result<(), Trouble> {
+        let body = json!({ "waiting_tool_call_ids": calls, "resume_deadline_seconds": seconds });
+        self.say(":suspend", body).await.map(drop)
+    }
+
+    /// Ends the turn, with its last cards and the step that wrote them.
+    pub(crate) async fn finish(
+        &self,
+        ending: &Ending,
+        cards: Vec<Value>,
+        step: Option<Value>,
+    ) -> Result<(), Trouble> {
+        let mut body = json!({ "status": ending.status, "cards": cards });
+        if let Some(deliverable) = &ending.deliverable {
+            body["deliverable"] = deliverable.clone();
+        }
+        if let Some((code, message)) = &ending.error {
+            body["error_code"] = code.chars().take(ERROR_CHARS).collect::<String>().into();
+            body["error"] = message.chars().take(ERROR_CHARS).collect::<String>().into();
+        }
+        if let Some(step) = step {
+            body["step"] = step;
+        }
+        self.say(":finish", body).await.map(drop)
+    }
+
+    /// Gives the turn back for somebody else to go on with.
+    pub(crate) async fn release(&self) -> Result<(), Trouble> {
+        self.say(":release", json!({ "reason": "worker_stops", "keep_calls": true })).await.map(drop)
+    }
+
+    pub(crate) async fn heartbeat(&self) -> Result<(), Trouble> {
+        self.say(":heartbeat", json!({})).await.map(drop)
+    }
+
+    /// Composes the next request to a model.
+    pub(crate) async fn compose(&self, request: Value) -> Result<Composed, Trouble> {
+        read(self.say("/calls", request).await?)
+    }
+
+    /// What the turn sees.
+    pub(crate) async fn view(&self) -> Result<Value, Trouble> {
+        let path = self.path(&format!("/l0/turns/{}/view", self.lease.agent_turn_id));
+        self.line.get(path, Some(&self.lease.turn_token)).await
+    }
+
+    /// Has the PMO carry out a call that the turn has made.
+    pub(crate) async fn carry_out(
+        &self,
+        tool: &str,
+        tool_call_id: &str,
+        args: &Map<String, Value>,
+        more: Value,
+    ) -> Result<Value, Trouble> {
+        let mut body = json!({
+            "caller_agent_id": self.lease.agent_id,
+            "agent_turn_id": self.lease.agent_turn_id,
+            "tool_call_id": tool_call_id,
+            "args": args,
+        });
+        if let Some(channel) = &self.lease.channel_id {
+            body["channel_id"] = channel.clone().into();
+        }
+        for (name, value) in more.as_object().into_iter().flatten() {
+            body[name.as_str()] = value.clone();
+        }
+        // The call names itself: repeating it does nothing.
+        let path = self.path(&format!("/pmo/{tool}:call"));
+        self.line
+            .post(path, Some(&self.lease.turn_token), &body, Some(&self.lease.trace_id), Some(self.key()))
+            .await
+    }
+}
+
+/// How long an error may be on the wire.
+const ERROR_CHARS: usize = 1_000;

@@ -1,0 +1,22 @@
+//! The worker: claim → collect → compose → call → write cards → tools → wait or deliver (WK-01).
+//!
+//! It knows the kernel only through the HTTP interface that workers in any language speak ([`Port`]), in this process or
+//! over a network. It must not know stores, the kernel's types or the environment. Invariant: what a turn has written is
+//! all that its holder knows of it, so that any worker can go on with any turn.
+
+mod agent;
+mod card;
+mod desk;
+mod lease;
+mod line;
+mod models;
+mod pool;
+mod port;
+mod profile;
+mod team_run;
+mod tools;
+mod transcript;
+mod trouble;
+
+pub use pool::{Worker, WorkerConfig};
+pub use port::{Ask, Method, Port, Reply, Unreachable};

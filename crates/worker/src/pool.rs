@@ -1,0 +1,212 @@
+//! A worker: claims turns and runs many of them at once, keeps them alive, drops those that are stopped, and gives back what
+//! it has not finished when it is told to stop.
+
+use crate::{
+    agent::{self, Rest, Shop},
+    desk::{Desk, Ending},
+    lease::Lease,
+    line::{Line, read},
+    models::Models,
+    port::Port,
+    profile::{Profile, RunLimits},
+    team_run,
+    tools::external::External,
+    trouble::Trouble,
+};
+use cardwire_llm::Keys;
+use serde_json::json;
+use std::{collections::HashMap, future::Future, sync::Arc, time::Duration};
+use tokio::{
+    sync::watch,
+    task::{AbortHandle, JoinSet},
+};
+
+/// How often the kernel hears of a turn whose model or tools take long.
+const HEARTBEAT: Duration = Duration::from_secs(30);
+/// How long one claim waits.
+const CLAIM_WAIT_MS: u64 = 20_000;
+/// Pause after a claim that failed.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// What a worker is.
+#[derive(Debug, Clone)]
+pub struct WorkerConfig {
+    /// Which turns it claims.
+    pub target: String,
+    /// Its name. One that comes up under the name of one that went down goes on with that one's turns.
+    pub name: String,
+    /// How many turns it runs at once.
+    pub turns: usize,
+    /// Of these projects; of all that its token reaches when `None`.
+    pub projects: Option<Vec<String>>,
+    /// How long turns may go on after it was told to stop.
+    pub grace: Duration,
+}
+
+/// A worker.
+#[derive(Debug)]
+pub struct Worker {
+    config: WorkerConfig,
+    line: Line,
+    shop: Arc<Shop>,
+}
+
+impl Worker {
+    /// A worker that speaks to the kernel through `port`; `keys` open models and sign calls of tools.
+    pub fn new(config: WorkerConfig, port: Arc<dyn Port>, keys: Arc<dyn Keys>) -> Self {
+        let shop = Shop { models: Models::new(Arc::clone(&keys)), external: External::new(keys) };
+        Self { config, line: Line::new(port), shop: Arc::new(shop) }
+    }
+
+    /// Works until `stop` says so.
+    pub async fn run(&self, mut stop: watch::Receiver<bool>) {
+        let mut turns = Turns::default();
+        let mut recover = true;
+        while !*stop.borrow() {
+            turns.sweep();
+            let free = self.config.turns.saturating_sub(turns.running.len());
+            if free == 0 {
+                tokio::select! {
+                    _ = turns.running.join_next() => {}
+                    _ = stop.changed() => {}
+                }
+                continue;
+            }
+            let claimed = tokio::select! {
+                claimed = self.claim(free, recover) => claimed,
+                // A turn that ends makes room for more than this claim asks for, and the map of turns smaller.
+                _ = stop.changed() => break,
+            };
+            match claimed {
+                Ok(leases) => {
+                    recover = false;
+                    for lease in leases {
+                        self.take(lease, &mut turns);
+                    }
+                }
+                Err(trouble) => {
+                    tracing::warn!(%trouble, "could not claim turns");
+                    tokio::select! {
+                        () = tokio::time::sleep(PAUSE) => {}
+                        _ = stop.changed() => {}
+                    }
+                }
+            }
+        }
+        self.wind_up(turns).await;
+    }
+
+    async fn claim(&self, free: usize, recover: bool) -> Result<Vec<Lease>, Trouble> {
+        let config = &self.config;
+        let mut body = json!({
+            "worker_target": config.target, "worker_id": config.name, "max_turns": free.min(100),
+            "wait_ms": CLAIM_WAIT_MS, "start": true, "recover": recover,
+        });
+        if let Some(projects) = &config.projects {
+            body["projects"] = projects.clone().into();
+        }
+        let answer = self.line.post("/l0/claim".to_owned(), None, &body, None, None).await?;
+        read(answer["leases"].clone())
+    }
+
+    fn take(&self, lease: Lease, turns: &mut Turns) {
+        if lease.is_stop() {
+            if let Some((_, handle)) = turns.by_id.remove(&lease.agent_turn_id) {
+                handle.abort();
+            }
+            return;
+        }
+        let desk = Arc::new(Desk::new(self.line.clone(), lease));
+        let (shop, held) = (Arc::clone(&self.shop), Arc::clone(&desk));
+        let id = desk.lease.agent_turn_id.clone();
+        let handle = turns.running.spawn(async move { run_turn(&held, &shop).await });
+        turns.by_id.insert(id, (desk, handle));
+    }
+
+    /// Lets turns end for a while, then gives back what is left.
+    async fn wind_up(&self, mut turns: Turns) {
+        let all = async { while turns.running.join_next().await.is_some() {} };
+        if tokio::time::timeout(self.config.grace, all).await.is_ok() {
+            return;
+        }
+        turns.running.abort_all();
+        while turns.running.join_next().await.is_some() {}
+        for (desk, handle) in turns.by_id.values() {
+            // A turn that has come to rest is nobody's to give back, and says so.
+            if handle.is_finished()
+                && let Err(trouble) = desk.release().await
+            {
+                tracing::debug!(%trouble, "a turn was not given back");
+            }
+        }
+    }
+}
+
+/// The turns that are being run.
+#[derive(Debug, Default)]
+struct Turns {
+    running: JoinSet<()>,
+    by_id: HashMap<String, (Arc<Desk>, AbortHandle)>,
+}
+
+impl Turns {
+    /// Forgets those that have come to rest.
+    fn sweep(&mut self) {
+        while self.running.try_join_next().is_some() {}
+        self.by_id.retain(|_, (_, handle)| !handle.is_finished());
+    }
+}
+
+/// Runs one turn as far as it goes, within its time, and keeps it alive meanwhile.
+async fn run_turn(desk: &Desk, shop: &Shop) {
+    let seconds = RunLimits::of(&desk.lease.runtime_config).turn_seconds;
+    let work = alive(desk, work(desk, shop));
+    let outcome = match tokio::time::timeout(Duration::from_secs(seconds), work).await {
+        Ok(outcome) => outcome,
+        Err(_) => {
+            let message = format!("the agent was at work for {seconds} s without a pause");
+            let ending = Ending { status: "timeout", ..Ending::failed("agent_timeout", message) };
+            desk.finish(&ending, vec![], None).await.map(|()| Rest::Ended)
+        }
+    };
+    match outcome {
+        Ok(Rest::Ended | Rest::Waits) | Err(Trouble::Gone) => {}
+        Err(trouble) => {
+            let turn = &desk.lease.agent_turn_id;
+            tracing::warn!(turn, %trouble, "a turn was left where it is");
+            give_up(desk, &trouble).await;
+        }
+    }
+}
+
+/// What cannot be gone on with ends, so that nobody waits for it in vain.
+async fn give_up(desk: &Desk, trouble: &Trouble) {
+    let ending = Ending::failed(trouble.code(), trouble.to_string());
+    if let Err(trouble) = desk.finish(&ending, vec![], None).await {
+        tracing::debug!(%trouble, "the turn could not be ended either");
+    }
+}
+
+async fn work(desk: &Desk, shop: &Shop) -> Result<Rest, Trouble> {
+    if desk.lease.setting("team_card_id").is_some() {
+        return team_run::run(desk).await;
+    }
+    let profile = Profile::of(&desk.box_cards(&desk.lease.profile_box_id).await?);
+    agent::run(desk, &profile, shop).await
+}
+
+/// Lets the kernel hear of the turn while it is worked on. Who learns that the turn is gone drops what is under way: a call
+/// of a model is cut off, so that nothing is paid for after a stop.
+async fn alive(desk: &Desk, work: impl Future<Output = Result<Rest, Trouble>>) -> Result<Rest, Trouble> {
+    tokio::pin!(work);
+    loop {
+        tokio::select! {
+            done = &mut work => return done,
+            () = tokio::time::sleep(HEARTBEAT) => {
+                if desk.heartbeat().await == Err(Trouble::Gone) {
+                    return Err(Trouble::Gone);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! What an agent is, as far as whoever runs it must know.
+
+use serde_json::{Map, Value};
+
+/// Settings of one run, with the defaults of PR-11.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RunLimits {
+    /// Calls of a model in one turn.
+    pub(crate) steps: u32,
+    /// How long a turn may be at work without a pause.
+    pub(crate) turn_seconds: u64,
+    /// How long one tool may take.
+    pub(crate) tool_seconds: u64,
+}
+
+impl RunLimits {
+    /// Reads `limits` of the run's settings.
+    pub(crate) fn of(settings: &Value) -> Self {
+        let number = |name: &str, default: u64| settings["limits"][name].as_u64().unwrap_or(default).max(1);
+        Self {
+            steps: u32::try_from(number("max_steps", 25)).unwrap_or(u32::MAX),
+            turn_seconds: number("agent_timeout_seconds", 300),
+            tool_seconds: number("tool_timeout_seconds", 30),
+        }
+    }
+}
+
+/// A profile.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Profile {
+    fields: Map<String, Value>,
+}
+
+impl Profile {
+    /// The latest profile card of a box.
+    pub(crate) fn of(cards: &[Value]) -> Self {
+        let card = cards.iter().rev().find(|card| card["type"] == "sys.profile");
+        let fields = card.and_then(|card| card["content"].as_object()).cloned().unwrap_or_default();
+        Self { fields }
+    }
+
+    /// Which model it uses, and how.
+    pub(crate) fn model(&self) -> Option<&Value> {
+        self.fields.get("llm_config").filter(|config| config.is_object())
+    }
+
+    /// The name under which its model knows the agent; the agent's own when absent.
+    pub(crate) fn model_name_of_agent(&self) -> Option<&str> {
+        self.model()?.get("agent")?.as_str()
+    }
+
+    /// Whether the agent may call a tool. A profile that names none allows all.
+    pub(crate) fn allows(&self, tool: &str) -> bool {
+        let lists = ["allowed_tools", "allowed_internal_tools"];
+        let mut given = lists.iter().filter_map(|name| self.fields.get(*name)?.as_array()).peekable();
+        if given.peek().is_none() {
+            return true;
+        }
+        given.flatten().any(|name| name == tool)
+    }
+
+    /// Tools that are allowed by name, whether or not they come with the worker.
+    pub(crate) fn named_tools(&self) -> Vec<&str> {
+        let list = self.fields.get("allowed_tools").and_then(Value::as_array);
+        list.into_iter().flatten().filter_map(Value::as_str).collect()
+    }
+
+    /// The tools of which one must end the turn; none when a plain answer does.
+    pub(crate) fn must_end_with(&self) -> Vec<&str> {
+        match self.fields.get("must_end_with") {
+            Some(Value::String(name)) => vec![name],
+            Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
+            _ => vec![],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn profile(fields: Value) -> Profile {
+        Profile::of(&[
+            json!({ "type": "sys.profile", "content": {} }),
+            json!({ "type": "sys.profile", "content": fields }),
+        ])
+    }
+
+    #[test]
+    fn a_profile_that_names_no_tools_allows_all() {
+        assert!(profile(json!({})).allows("fork_join"));
+        let one = profile(json!({ "allowed_tools": ["look"] }));
+        assert!(one.allows("look") && !one.allows("fork_join"));
+        assert!(!profile(json!({ "allowed_internal_tools": [] })).allows("fork_join"));
+        let both = profile(json!({ "allowed_tools": ["look"], "allowed_internal_tools": ["fork_join"] }));
+        assert!(both.allows("look") && both.allows("fork_join") && !both.allows("read_box"));
+        assert_eq!(both.named_tools(), ["look"]);
+    }
+
+    #[test]
+    fn the_limits_of_a_run_have_the_defaults_of_the_specification() {
+        let limits = RunLimits::of(&json!({}));
+        assert_eq!((limits.steps, limits.turn_seconds, limits.tool_seconds), (25, 300, 30));
+        let limits = RunLimits::of(&json!({ "limits": { "max_steps": 3, "tool_timeout_seconds": 1 } }));
+        assert_eq!((limits.steps, limits.turn_seconds, limits.tool_seconds), (3, 300, 1));
+    }
+
+    #[test]
+    fn a_turn_may_have_to_end_with_a_tool() {
+        assert!(profile(json!({})).must_end_with().is_empty());
+        assert_eq!(profile(json!({ "must_end_with": "submit_result" })).must_end_with(), ["submit_result"]);
+        assert_eq!(profile(json!({ "must_end_with": ["a", "b"] })).must_end_with(), ["a", "b"]);
+    }
+}

@@ -1,0 +1,254 @@
+//! A run of a team is a turn of its controller: each round is one fork over the members that are asked, and what comes next
+//! is decided by the process from the rounds so far (PR-01..PR-11). A controller that was killed goes on from its cards.
+
+use crate::{
+    agent::Rest,
+    card,
+    desk::{Desk, Ending},
+    tools::{WAIT_SECONDS, notes::namespace},
+    transcript::{Transcript, kind},
+    trouble::Trouble,
+};
+use cardwire_team::{Act, Outcome, Role, Round, Status, Task, Team, finished, map_results, next};
+use serde_json::{Map, Value, json};
+use std::collections::HashSet;
+
+/// What a round is called in the controller's cards.
+const ROUND: &str = "run_round";
+
+/// How long one round may take: pauses for people count, so it is long. Members at work have limits of their own.
+const ROUND_SECONDS: u32 = 24 * 3600;
+
+/// Runs the process until it ends or waits for its members.
+pub(crate) async fn run(desk: &Desk) -> Result<Rest, Trouble> {
+    let Some(card_id) = desk.lease.setting("team_card_id") else {
+        return fail(desk, "team_missing", "the settings of the run name no team").await;
+    };
+    let document = desk.get(&format!("/cards/{card_id}")).await?;
+    let team = match Team::parse(&document["content"]) {
+        Ok(team) => team,
+        Err(invalid) => return fail(desk, "team_invalid", &invalid.to_string()).await,
+    };
+    let context = desk.box_cards(&desk.lease.context_box_id).await?;
+    let asked = context.iter().find(|card| kind(card) == "task.instruction");
+    let Some(query) = asked.and_then(|card| card["content"].as_str()) else {
+        return fail(desk, "query_missing", "the context of the run has no instruction").await;
+    };
+    Run { desk, team, query }.go().await
+}
+
+async fn fail(desk: &Desk, code: &str, message: &str) -> Result<Rest, Trouble> {
+    desk.finish(&Ending::failed(code, message), vec![], None).await?;
+    Ok(Rest::Ended)
+}
+
+struct Run<'a> {
+    desk: &'a Desk,
+    team: Team,
+    query: &'a str,
+}
+
+impl Run<'_> {
+    async fn go(&self) -> Result<Rest, Trouble> {
+        let transcript = self.desk.transcript().await?;
+        // A round that was called but not begun, or begun but not waited for, before its controller went down.
+        if let Some(call) = transcript.open_calls().into_iter().find(|call| call.name == ROUND) {
+            return match tasks_of(&call.arguments) {
+                Some(tasks) => self.begin(&call.id, &tasks).await,
+                None => fail(self.desk, "round_unreadable", "a round in the run's box cannot be read").await,
+            };
+        }
+        let rounds = self.rounds(&transcript).await?;
+        let act = next(&self.team, self.query, &rounds);
+        if let Some(last) = rounds.last() {
+            self.remember(rounds.len(), last, &act).await?;
+        }
+        match act {
+            Act::Round(tasks) => {
+                let id = format!("round_{}_{}", rounds.len() + 1, self.desk.lease.agent_turn_id);
+                let card = card::call(self.desk, &id, ROUND, &json!({ "tasks": tasks }));
+                self.desk.append(vec![card], None).await?;
+                self.begin(&id, &tasks).await
+            }
+            Act::Finish { output } => {
+                self.desk.finish(&Ending::success(output), vec![], None).await?;
+                Ok(Rest::Ended)
+            }
+            Act::Fail { code, message } => fail(self.desk, code, &message).await,
+        }
+    }
+
+    /// Forks over the members of a round and waits for the join.
+    async fn begin(&self, id: &str, tasks: &[Task]) -> Result<Rest, Trouble> {
+        self.announce(tasks).await?;
+        let (args, more) =
+            (self.fork(tasks), json!({ "runtime_config": self.settings(tasks), "fresh_output": true }));
+        match self.desk.carry_out("fork_join", id, &args, more).await {
+            Ok(_) => {}
+            Err(Trouble::Refused { status, code, message }) if (400..500).contains(&status) => {
+                return fail(self.desk, &code, &message).await;
+            }
+            Err(trouble) => return Err(trouble),
+        }
+        self.desk.suspend(&[id.to_owned()], WAIT_SECONDS).await?;
+        Ok(Rest::Waits)
+    }
+
+    fn fork(&self, tasks: &[Task]) -> Map<String, Value> {
+        let mut taken = HashSet::new();
+        let roster = self.team.roster();
+        let mut task = |task: &Task| {
+            // One agent has one turn at a time: who is asked twice is asked by another of the same profile.
+            let (strategy, target) = if taken.insert(task.agent.clone()) {
+                ("reuse", task.agent.clone())
+            } else {
+                let member = roster.iter().find(|member| member.id == task.agent);
+                ("new", member.map_or_else(|| task.agent.clone(), |member| member.profile_name.clone()))
+            };
+            json!({ "target_strategy": strategy, "target_ref": target, "instruction": task.input })
+        };
+        let tasks: Vec<_> = tasks.iter().map(&mut task).collect();
+        let args = json!({ "tasks": tasks, "deadline_seconds": ROUND_SECONDS });
+        args.as_object().cloned().unwrap_or_default()
+    }
+
+    /// The settings of the members' turns. All members of a round have the same role.
+    fn settings(&self, tasks: &[Task]) -> Value {
+        let Some(first) = tasks.first() else { return json!({}) };
+        let limits = &self.team.limits;
+        let shows = first.role.takes_context();
+        let mut settings = json!({
+            "team": self.team.name,
+            "role": first.role.as_str(),
+            "process": if shows { first.role.context_process(self.team.process) } else { "map_reduce_planner" },
+            "enable_share_context": shows && self.team.share,
+            "delegates": first.delegates,
+            "limits": {
+                "max_steps": limits.max_steps,
+                "agent_timeout_seconds": limits.agent_timeout_seconds,
+                "tool_timeout_seconds": limits.tool_timeout_seconds,
+            },
+        });
+        if !uses_tools(first.role) {
+            settings["tools"] = false.into();
+        }
+        if let Some(session) = self.desk.lease.setting("session_id") {
+            // Members read the session; what is remembered of them is written here, in order.
+            settings["session_id"] = session.into();
+            settings["remember"] = false.into();
+            if let Some(namespace) = self.desk.lease.setting("namespace") {
+                settings["namespace"] = namespace.into();
+            }
+        }
+        settings
+    }
+
+    /// Tells the session who is active with what (PR-03).
+    async fn announce(&self, tasks: &[Task]) -> Result<(), Trouble> {
+        let [task] = tasks else { return Ok(()) };
+        let set = json!({ "active_agent": task.agent, "assigned_task": task.assigned_task });
+        self.patch(json!({ "set": set })).await
+    }
+
+    /// Tells the session what a round came to, under names of its own, so that telling it twice says it once.
+    async fn remember(&self, number: usize, round: &Round, act: &Act) -> Result<(), Trouble> {
+        let turn = &self.desk.lease.agent_turn_id;
+        let told = finished(&self.team, round).into_iter().zip(&round.tasks);
+        let told = told.filter(|(_, task)| is_remembered(task.role)).enumerate();
+        for (index, (done, _)) in told {
+            let id = format!("{turn}_{number}_{index}");
+            let mut patch = json!({ "finish_agent": {
+                "agent_id": done.agent, "status": done.status, "task": done.task, "deliverable": done.deliverable,
+                "error": done.error, "message_id": id,
+            } });
+            // What the run itself delivers is remembered with its query when it ends (ST-07).
+            if let Some(deliverable) = done.deliverable.as_ref().filter(|said| !act.delivers(said)) {
+                let said = json!({
+                    "id": format!("{id}_said"), "role": "ai", "name": done.agent,
+                    "content": cardwire_team::text_of(deliverable),
+                });
+                patch["messages"] = json!({ "append": [said] });
+            }
+            self.patch(patch).await?;
+        }
+        let results = map_results(round);
+        if !results.is_empty() {
+            self.patch(json!({ "mapreduce_results": { "append": results } })).await?;
+        }
+        Ok(())
+    }
+
+    async fn patch(&self, patch: Value) -> Result<(), Trouble> {
+        let Some(session) = self.desk.lease.setting("session_id") else { return Ok(()) };
+        let path = format!("/sessions/{session}/patches{}", namespace(self.desk));
+        match self.desk.post(&path, &patch).await {
+            Ok(_) => Ok(()),
+            // A memory that takes no more must not keep the team from its work.
+            Err(Trouble::Refused { status, code, message }) if (400..500).contains(&status) => {
+                tracing::warn!(code, message, "a round is not remembered");
+                Ok(())
+            }
+            Err(trouble) => Err(trouble),
+        }
+    }
+
+    /// The rounds so far, in order.
+    async fn rounds(&self, transcript: &Transcript) -> Result<Vec<Round>, Trouble> {
+        let mut rounds = vec![];
+        for call in transcript.calls().into_iter().filter(|call| call.name == ROUND) {
+            let (Some(tasks), Some(answer)) = (tasks_of(&call.arguments), transcript.answer(&call.id)) else {
+                continue;
+            };
+            let mut outcomes = Vec::with_capacity(tasks.len());
+            for index in 0..tasks.len() {
+                outcomes.push(self.outcome(answer, index).await?);
+            }
+            rounds.push(Round { tasks, outcomes });
+        }
+        Ok(rounds)
+    }
+
+    /// What one member delivered.
+    async fn outcome(&self, answer: &Value, index: usize) -> Result<Outcome, Trouble> {
+        let results = answer["result"]["results"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let Some(result) = results.iter().find(|result| result["task_index"] == index) else {
+            let error = answer["error"]["message"].as_str().unwrap_or("the round has no result of it");
+            return Ok(Outcome {
+                status: Status::Failed,
+                output: Value::Null,
+                error: Some(error.to_owned()),
+            });
+        };
+        let status = result["status"].as_str().and_then(Status::from_name).unwrap_or(Status::Failed);
+        let mut output = result["summary"].clone();
+        if let Some(box_id) = result["output_box_id"].as_str() {
+            let cards = self.desk.box_cards(box_id).await?;
+            if let Some(card) = cards.iter().rev().find(|card| kind(card) == "task.deliverable") {
+                output = card["content"].clone();
+            }
+        }
+        let error = result["error"].as_str().map(str::to_owned);
+        Ok(Outcome { status, output, error })
+    }
+}
+
+/// Whether a member in this role may call tools. The others are told all they need and answer in plain words (KN-01).
+const fn uses_tools(role: Role) -> bool {
+    match role {
+        Role::Agent | Role::Manager | Role::MapWorker => true,
+        Role::Planner | Role::Reflector | Role::MapPlanner | Role::Reducer => false,
+    }
+}
+
+/// Whether what came of this role is part of the conversation. Plans and judgements are the process's own, and results of
+/// a map are told by whoever reduces them (PR-06).
+const fn is_remembered(role: Role) -> bool {
+    match role {
+        Role::Agent | Role::Manager | Role::Reducer => true,
+        Role::Planner | Role::Reflector | Role::MapPlanner | Role::MapWorker => false,
+    }
+}
+
+fn tasks_of(arguments: &Value) -> Option<Vec<Task>> {
+    serde_json::from_value(arguments["tasks"].clone()).ok()
+}

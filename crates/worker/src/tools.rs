@@ -1,0 +1,173 @@
+//! The tools that agents call: what each of them does, and what becomes of the turn.
+
+pub(crate) mod approval;
+pub(crate) mod external;
+pub(crate) mod handover;
+pub(crate) mod notes;
+pub(crate) mod offer;
+pub(crate) mod submit;
+
+use crate::{
+    card::Answer,
+    desk::Desk,
+    profile::{Profile, RunLimits},
+    transcript::{Call, Transcript},
+    trouble::Trouble,
+};
+use external::External;
+use serde_json::{Map, Value, json};
+
+/// Tools of the PMO.
+pub(crate) const PMO: [&str; 5] =
+    ["delegate_async", "fork_join", "launch_principal", "ask_expert", "provision_agent"];
+
+/// Tools that the worker answers by itself or with a question to the kernel.
+pub(crate) const NOTES: [&str; 6] =
+    ["read_card", "read_box", "ask_human", "plan_todo", "report_todo", "search_knowledge"];
+
+/// How long a turn waits for what others do.
+pub(crate) const WAIT_SECONDS: u32 = 7 * 24 * 3600;
+
+/// What a call came to.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Outcome {
+    /// An answer, to be written.
+    Answered(Answer),
+    /// The kernel has written the answer, or will.
+    Taken,
+    /// The turn waits for this call, after writing these cards.
+    Waits(String, Vec<Value>),
+    /// The turn ends with this answer and this deliverable.
+    Ends(Answer, Value),
+}
+
+/// What calls are carried out with.
+#[derive(Debug)]
+pub(crate) struct Bench<'a> {
+    pub(crate) desk: &'a Desk,
+    pub(crate) profile: &'a Profile,
+    pub(crate) limits: RunLimits,
+    pub(crate) required: &'a [String],
+    pub(crate) external: &'a External,
+}
+
+impl Bench<'_> {
+    /// Carries out one call. `said` is what the model said with it.
+    pub(crate) async fn run(
+        &self,
+        call: &Call,
+        transcript: &Transcript,
+        said: &str,
+    ) -> Result<Outcome, Trouble> {
+        let failed = |code: &str, message: String| Ok(Outcome::Answered(Answer::failed(code, message)));
+        if let Some(deliverable) = handover::deliverable(&call.name, &call.arguments, said) {
+            return Ok(Outcome::Ends(Answer::Success(json!({ "status": "accepted" })), deliverable));
+        }
+        if call.name == submit::NAME {
+            return Ok(match submit::submit(&call.arguments, self.required) {
+                Ok(deliverable) => {
+                    Outcome::Ends(Answer::Success(json!({ "status": "accepted" })), deliverable)
+                }
+                Err(wrong) => Outcome::Answered(Answer::failed("invalid_result", wrong)),
+            });
+        }
+        if call.name == approval::NAME {
+            return Ok(Outcome::Waits(call.id.clone(), vec![]));
+        }
+        if !self.profile.allows(&call.name) {
+            return failed("tool_not_allowed", format!("{} is not among the tools of this agent", call.name));
+        }
+        let Some(arguments) = call.arguments.as_object() else {
+            return failed(
+                "invalid_arguments",
+                format!("the arguments of {} must be a JSON object", call.name),
+            );
+        };
+        if call.name == "ask_human" {
+            return Ok(Outcome::Waits(call.id.clone(), vec![]));
+        }
+        if NOTES.contains(&call.name.as_str()) {
+            return notes::run(self.desk, call, arguments).await.map(Outcome::Answered);
+        }
+        if !PMO.contains(&call.name.as_str())
+            && let Some(document) = self.document(&call.name).await?
+        {
+            return self.run_document(call, arguments, &document, transcript).await;
+        }
+        self.carry_out(call, arguments).await
+    }
+
+    /// The document of a tool of the project.
+    pub(crate) async fn document(&self, name: &str) -> Result<Option<Value>, Trouble> {
+        match self.desk.get(&format!("/tools/{name}")).await {
+            Ok(document) => Ok(Some(document)),
+            Err(Trouble::Refused { status: 404 | 400, .. }) => Ok(None),
+            Err(trouble) => Err(trouble),
+        }
+    }
+
+    async fn run_document(
+        &self,
+        call: &Call,
+        arguments: &Map<String, Value>,
+        document: &Value,
+        transcript: &Transcript,
+    ) -> Result<Outcome, Trouble> {
+        let agreed = if document["approval"] == "required" {
+            match approval::standing(self.desk, call, transcript) {
+                approval::Standing::Agreed(word) => Some(word),
+                approval::Standing::Denied(why) => {
+                    return Ok(Outcome::Answered(Answer::failed("denied", why)));
+                }
+                approval::Standing::Asked(id, cards) => return Ok(Outcome::Waits(id, cards)),
+            }
+        } else {
+            None
+        };
+        let answer = match (&document["target"], agreed) {
+            (Value::Object(target), _) if !target.is_empty() => {
+                self.external.run(self.desk, call, arguments, target, self.limits.tool_seconds).await
+            }
+            // A tool that runs nowhere is what a person agrees to.
+            (_, Some(word)) => external::Ran::Answered(Answer::Success(word)),
+            (_, None) => external::Ran::Answered(Answer::failed(
+                "tool_without_target",
+                format!("the tool {} says neither where it runs nor that somebody must agree", call.name),
+            )),
+        };
+        Ok(match answer {
+            external::Ran::Later => Outcome::Waits(call.id.clone(), vec![]),
+            external::Ran::Answered(Answer::Success(result))
+                if document["after_execution"] == "terminate" =>
+            {
+                Outcome::Ends(Answer::Success(result.clone()), result)
+            }
+            external::Ran::Answered(answer) => Outcome::Answered(answer),
+        })
+    }
+
+    /// Has the PMO do it: one of its tools, or a recipe. It answers in the turn's box, also when it refuses.
+    async fn carry_out(&self, call: &Call, arguments: &Map<String, Value>) -> Result<Outcome, Trouble> {
+        match self.desk.carry_out(&call.name, &call.id, arguments, json!({})).await {
+            Ok(answer) if answer["tool_result_card_id"].is_null() => {
+                Ok(Outcome::Waits(call.id.clone(), vec![]))
+            }
+            Ok(_) => Ok(Outcome::Taken),
+            Err(Trouble::Refused { status, code, message }) if (400..500).contains(&status) => {
+                let answered = self.desk.transcript().await?.answer(&call.id).is_some();
+                Ok(if answered {
+                    Outcome::Taken
+                } else {
+                    Outcome::Answered(Answer::Failed { code, message })
+                })
+            }
+            Err(trouble) => Err(trouble),
+        }
+    }
+}
+
+/// A text among arguments, trimmed; none when it is blank.
+pub(crate) fn text_argument(arguments: &Value, name: &str) -> Option<String> {
+    let text = arguments.get(name)?.as_str()?.trim();
+    if text.is_empty() { None } else { Some(text.to_owned()) }
+}

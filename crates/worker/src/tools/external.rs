@@ -1,0 +1,134 @@
+//! Tools that run elsewhere, over HTTP: the call goes out signed, and is answered at once or later with a report.
+
+use crate::{card::Answer, desk::Desk, transcript::Call};
+use cardwire_llm::Keys;
+use futures_util::StreamExt;
+use hmac::{Hmac, KeyInit, Mac};
+use secrecy::ExposeSecret;
+use serde_json::{Map, Value, json};
+use sha2::Sha256;
+use std::{fmt, sync::Arc, time::Duration};
+
+/// The name of the key that requests are signed with.
+const KEY: &str = "tools";
+/// Where the signature stands.
+const SIGNATURE: &str = "x-cardwire-signature";
+/// The longest answer that is taken: it becomes a card.
+const ANSWER_BYTES: usize = 512 * 1024;
+
+/// What became of a call.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Ran {
+    /// It was answered.
+    Answered(Answer),
+    /// It will be, by a report.
+    Later,
+}
+
+/// Calls of tools elsewhere.
+pub(crate) struct External {
+    client: Option<reqwest::Client>,
+    keys: Arc<dyn Keys>,
+}
+
+impl fmt::Debug for External {
+    // Keys are not shown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("External").finish_non_exhaustive()
+    }
+}
+
+impl External {
+    pub(crate) fn new(keys: Arc<dyn Keys>) -> Self {
+        let client = reqwest::Client::builder()
+            .no_proxy()
+            .redirect(reqwest::redirect::Policy::none())
+            .connect_timeout(Duration::from_secs(10))
+            .build();
+        Self { client: client.ok(), keys }
+    }
+
+    /// Calls the tool. Whatever goes wrong is an answer.
+    pub(crate) async fn run(
+        &self,
+        desk: &Desk,
+        call: &Call,
+        arguments: &Map<String, Value>,
+        target: &Map<String, Value>,
+        seconds: u64,
+    ) -> Ran {
+        let Some(url) = target.get("url").and_then(Value::as_str) else {
+            let message = format!("the target of {} has no url", call.name);
+            return Ran::Answered(Answer::failed("tool_unsupported", message));
+        };
+        let lease = &desk.lease;
+        let body = json!({
+            "tool_call_id": call.id, "tool_name": call.name, "arguments": arguments,
+            "project_id": lease.project_id, "agent_id": lease.agent_id,
+            "agent_turn_id": lease.agent_turn_id, "turn_epoch": lease.turn_epoch,
+        });
+        let sent = self.send(url, body.to_string());
+        match tokio::time::timeout(Duration::from_secs(seconds), sent).await {
+            Ok(Ok(ran)) => ran,
+            Ok(Err(message)) => Ran::Answered(Answer::failed("tool_failed", message)),
+            Err(_) => {
+                let message = format!("{} did not answer within {seconds} s", call.name);
+                Ran::Answered(Answer::failed("tool_timeout", message))
+            }
+        }
+    }
+
+    async fn send(&self, url: &str, body: String) -> Result<Ran, String> {
+        let client = self.client.as_ref().ok_or("no HTTP client could be made")?;
+        let mut request = client.post(url).header("content-type", "application/json");
+        if let Some(key) = self.keys.key(KEY) {
+            request = request.header(SIGNATURE, signature(key.expose_secret().as_bytes(), body.as_bytes()));
+        }
+        let response = request.body(body).send().await.map_err(|error| error.without_url().to_string())?;
+        let status = response.status().as_u16();
+        if status == 202 {
+            return Ok(Ran::Later);
+        }
+        let text = read(response).await?;
+        if !(200..300).contains(&status) {
+            return Err(format!("the tool answered {status}"));
+        }
+        Ok(Ran::Answered(Answer::Success(serde_json::from_str(&text).unwrap_or(Value::String(text)))))
+    }
+}
+
+/// The body, bounded.
+async fn read(response: reqwest::Response) -> Result<String, String> {
+    let mut bytes = vec![];
+    let mut stream = response.bytes_stream();
+    while let Some(chunk) = stream.next().await {
+        bytes.extend_from_slice(&chunk.map_err(|error| error.without_url().to_string())?);
+        if bytes.len() > ANSWER_BYTES {
+            return Err(format!("the tool answered more than {ANSWER_BYTES} bytes"));
+        }
+    }
+    String::from_utf8(bytes).map_err(|_| "the tool answered something that is no text".to_owned())
+}
+
+/// `sha256=` and the HMAC of the body.
+fn signature(key: &[u8], body: &[u8]) -> String {
+    // A key of any length is one.
+    let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key) else { return String::new() };
+    mac.update(body);
+    let hex: String = mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("sha256={hex}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 4231, test case 2.
+    #[test]
+    fn a_request_is_signed_as_others_would() {
+        assert_eq!(
+            signature(b"Jefe", b"what do ya want for nothing?"),
+            "sha256=5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
+        );
+    }
+}

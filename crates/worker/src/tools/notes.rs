@@ -1,0 +1,148 @@
+//! Tools that read what was handed over, keep the list of things to do, and search the project's knowledge.
+
+use super::text_argument;
+use crate::{card::Answer, desk::Desk, transcript::Call, trouble::Trouble};
+use serde_json::{Map, Value, json};
+use std::collections::HashSet;
+
+/// How many cards of a box are read at most.
+const BOX_CARDS: u64 = 100;
+
+pub(crate) async fn run(desk: &Desk, call: &Call, arguments: &Map<String, Value>) -> Result<Answer, Trouble> {
+    let done = match call.name.as_str() {
+        "read_card" => read_card(desk, &call.arguments).await,
+        "read_box" => read_box(desk, &call.arguments).await,
+        "plan_todo" => patch_todo(desk, json!({ "plan": arguments })).await,
+        "report_todo" => patch_todo(desk, json!({ "updates": arguments.get("updates") })).await,
+        "search_knowledge" => search(desk, &call.arguments).await,
+        name => Ok(Answer::failed("unknown_tool", format!("there is no tool {name}"))),
+    };
+    match done {
+        // What the kernel refuses is told to the model, which can do better.
+        Err(Trouble::Refused { status, code, message }) if (400..500).contains(&status) => {
+            Ok(Answer::Failed { code, message })
+        }
+        done => done,
+    }
+}
+
+/// only what is in view.
+async fn read_card(desk: &Desk, arguments: &Value) -> Result<Answer, Trouble> {
+    let Some(id) = text_argument(arguments, "card_id") else {
+        return Ok(Answer::failed("invalid_arguments", "card_id is required"));
+    };
+    let view = desk.view().await?;
+    let in_view = view["card_ids"].as_array().is_some_and(|ids| ids.iter().any(|seen| *seen == id.as_str()));
+    if !in_view {
+        return Ok(Answer::failed("not_handed_over", format!("card {id} was not handed to this turn")));
+    }
+    let card = desk.get(&format!("/cards/{id}")).await?;
+    Ok(Answer::Success(shown(&card)))
+}
+
+/// The boxes of the turn, and those that results it was given name.
+async fn read_box(desk: &Desk, arguments: &Value) -> Result<Answer, Trouble> {
+    let Some(id) = text_argument(arguments, "box_id") else {
+        return Ok(Answer::failed("invalid_arguments", "box_id is required"));
+    };
+    let mut handed: HashSet<String> =
+        [&desk.lease.context_box_id, &desk.lease.output_box_id].into_iter().cloned().collect();
+    for card in desk.transcript().await?.cards() {
+        if card["type"] == "tool.result" && card["origin"] == "tool" {
+            boxes_named(&card["content"], &mut handed);
+        }
+    }
+    if !handed.contains(&id) {
+        return Ok(Answer::failed("not_handed_over", format!("box {id} was not handed to this turn")));
+    }
+    let limit = arguments["limit"].as_u64().unwrap_or(BOX_CARDS).clamp(1, BOX_CARDS);
+    let cards = desk.get(&format!("/boxes/{id}/cards?limit={limit}")).await?;
+    Ok(Answer::Success(cards.as_array().into_iter().flatten().map(shown).collect()))
+}
+
+/// Boxes that a result of the PMO names.
+fn boxes_named(value: &Value, into: &mut HashSet<String>) {
+    match value {
+        Value::Object(members) => {
+            for (name, value) in members {
+                match (name.as_str(), value) {
+                    ("output_box_id" | "context_box_id", Value::String(id)) => {
+                        into.insert(id.clone());
+                    }
+                    _ => boxes_named(value, into),
+                }
+            }
+        }
+        Value::Array(list) => list.iter().for_each(|value| boxes_named(value, into)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// What a model is shown of a card.
+fn shown(card: &Value) -> Value {
+    json!({
+        "card_id": card["card_id"], "type": card["type"], "author_id": card["author_id"],
+        "origin": card["origin"], "content": card["content"],
+    })
+}
+
+/// TD-06
+async fn patch_todo(desk: &Desk, todo: Value) -> Result<Answer, Trouble> {
+    let Some(session) = desk.lease.setting("session_id") else {
+        return Ok(Answer::failed("no_session", "this turn belongs to no session, so it has no list"));
+    };
+    let query = namespace(desk);
+    let patched = desk.post(&format!("/sessions/{session}/patches{query}"), &json!({ "todo": todo })).await?;
+    Ok(Answer::Success(json!({ "version": patched["version"], "todo": patched["todo"] })))
+}
+
+/// The namespace of the run's session, as a query.
+pub(crate) fn namespace(desk: &Desk) -> String {
+    desk.lease.setting("namespace").map(|name| format!("?namespace={name}")).unwrap_or_default()
+}
+
+async fn search(desk: &Desk, arguments: &Value) -> Result<Answer, Trouble> {
+    let Some(query) = text_argument(arguments, "query") else {
+        return Ok(Answer::failed("invalid_arguments", "query is required"));
+    };
+    let mut route = format!("/knowledge:search?query={}", escaped(&query));
+    if let Some(most) = arguments["top_k"].as_u64() {
+        route.push_str(&format!("&limit={most}"));
+    }
+    if let Some(namespace) = desk.lease.setting("namespace") {
+        route.push_str(&format!("&namespace={namespace}"));
+    }
+    desk.get(&route).await.map(Answer::Success)
+}
+
+/// A text in a query.
+fn escaped(text: &str) -> String {
+    let byte = |byte: u8| match byte {
+        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
+        other => format!("%{other:02X}"),
+    };
+    text.bytes().map(byte).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_name_the_boxes_that_may_be_read() {
+        let mut boxes = HashSet::new();
+        let result = json!({
+            "result": { "results": [{ "output_box_id": "a" }, { "output_box_id": "b", "summary": "output_box_id" }] },
+            "context_box_id": "c", "other": "d",
+        });
+        boxes_named(&result, &mut boxes);
+        let mut boxes: Vec<_> = boxes.into_iter().collect();
+        boxes.sort();
+        assert_eq!(boxes, ["a", "b", "c"]);
+    }
+
+    #[test]
+    fn a_query_may_say_anything() {
+        assert_eq!(escaped("a b&c=卡"), "a%20b%26c%3D%E5%8D%A1");
+    }
+}

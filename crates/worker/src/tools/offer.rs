@@ -1,0 +1,185 @@
+//! What a model is told it may call, in its provider's format.
+
+use super::{NOTES, PMO, handover, submit};
+use cardwire_model::Provider;
+use serde_json::{Value, json};
+
+/// A tool as a model is told of it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Offer {
+    pub(crate) name: String,
+    pub(crate) description: String,
+    pub(crate) parameters: Value,
+}
+
+/// All offers in the form that a provider takes.
+pub(crate) fn render(offers: &[Offer], provider: Provider) -> Value {
+    let one = |offer: &Offer| match provider {
+        Provider::OpenAiChat => json!({
+            "type": "function",
+            "function": {
+                "name": offer.name, "description": offer.description, "parameters": offer.parameters,
+            },
+        }),
+        Provider::AnthropicMessages => json!({
+            "name": offer.name, "description": offer.description, "input_schema": offer.parameters,
+        }),
+    };
+    offers.iter().map(one).collect()
+}
+
+/// `submit_result` with the fields of this turn.
+pub(crate) fn submit_offer(required: &[String]) -> Offer {
+    Offer {
+        name: submit::NAME.to_owned(),
+        description: "End your work with its result: a value for each required field.".to_owned(),
+        parameters: submit::schema(required),
+    }
+}
+
+/// A hand-over to another member of the team.
+pub(crate) fn delegate_offer(id: &str, description: &str) -> Offer {
+    let about = if description.is_empty() { String::new() } else { format!(" ({description})") };
+    Offer {
+        name: format!("{}{id}", handover::PREFIX),
+        description: format!("Hand the work over to {id}{about} and end your own part."),
+        parameters: object(
+            json!({
+                "task": { "type": "string", "description": "What it is to do, complete in itself." },
+                "message": { "type": "string", "description": "What you found so far." },
+            }),
+            &["task"],
+        ),
+    }
+}
+
+/// A tool of the project.
+pub(crate) fn document_offer(name: &str, document: &Value) -> Offer {
+    let text = document["description"].as_str().unwrap_or_default();
+    let schema = Some(&document["parameters"]).filter(|schema| schema.is_object());
+    let parameters = schema.cloned().unwrap_or_else(|| object(json!({}), &[]));
+    Offer { name: name.to_owned(), description: text.to_owned(), parameters }
+}
+
+/// The tools that come with every worker.
+pub(crate) fn built_in(name: &str) -> Option<Offer> {
+    let target = json!({ "type": "string", "enum": ["new", "reuse", "clone"] });
+    let task = object(
+        json!({
+            "target_strategy": target,
+            "target_ref": { "type": "string", "description": "The profile for new, the agent for reuse and clone." },
+            "instruction": { "type": "string" },
+            "context_box_id": { "type": "string" },
+        }),
+        &["target_strategy", "target_ref", "instruction"],
+    );
+    let (description, parameters) = match name {
+        "delegate_async" => ("Give work to another agent and go on without waiting for it.", task),
+        "fork_join" => (
+            "Give work to several agents at once and wait for all results.",
+            object(
+                json!({
+                    "tasks": { "type": "array", "items": task, "minItems": 1 },
+                    "fail_fast": { "type": "boolean" },
+                    "deadline_seconds": { "type": "number" },
+                }),
+                &["tasks"],
+            ),
+        ),
+        "ask_expert" => (
+            "Ask an agent of an expert's profile; go on without waiting for it.",
+            object(
+                json!({
+                    "expert_profile": { "type": "string" }, "question": { "type": "string" },
+                    "include_history": { "type": "boolean" },
+                }),
+                &["expert_profile", "question"],
+            ),
+        ),
+        "launch_principal" => (
+            "Start an agent of a profile with work of its own.",
+            object(
+                json!({ "profile_name": { "type": "string" }, "instruction": { "type": "string" } }),
+                &["profile_name", "instruction"],
+            ),
+        ),
+        "read_card" => (
+            "Read a card that you were given, by its id.",
+            object(json!({ "card_id": { "type": "string" } }), &["card_id"]),
+        ),
+        "read_box" => (
+            "Read the cards of a box that you were given: your context, your output, or the output of work you started.",
+            object(json!({ "box_id": { "type": "string" }, "limit": { "type": "integer" } }), &["box_id"]),
+        ),
+        "ask_human" => (
+            "Ask a person and wait for the answer.",
+            object(json!({ "question": { "type": "string" } }), &["question"]),
+        ),
+        "plan_todo" => (
+            "Change the team's list of things to do: add, remove or replace items.",
+            object(
+                json!({
+                    "op": { "type": "string", "enum": ["add", "remove", "replace"] },
+                    "items": { "type": "array", "items": { "type": "string" } },
+                    "goal": { "type": "string" },
+                }),
+                &["op", "items"],
+            ),
+        ),
+        "report_todo" => (
+            "Tell how things on the list stand.",
+            object(
+                json!({
+                    "updates": {
+                        "type": "array",
+                        "items": object(
+                            json!({
+                                "id": { "type": "string" }, "status": { "type": "string" },
+                                "result": { "type": "string" },
+                            }),
+                            &["id", "status"],
+                        ),
+                    },
+                }),
+                &["updates"],
+            ),
+        ),
+        "search_knowledge" => (
+            "Search the project's knowledge.",
+            object(json!({ "query": { "type": "string" }, "top_k": { "type": "integer" } }), &["query"]),
+        ),
+        _ => return None,
+    };
+    Some(Offer { name: name.to_owned(), description: description.to_owned(), parameters })
+}
+
+/// The names of [`built_in`], in the order in which they are offered.
+pub(crate) fn built_in_names() -> impl Iterator<Item = &'static str> {
+    PMO.into_iter().filter(|name| *name != "provision_agent").chain(NOTES)
+}
+
+fn object(properties: Value, required: &[&str]) -> Value {
+    json!({ "type": "object", "properties": properties, "required": required })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_tool_that_comes_with_a_worker_can_be_offered() {
+        for name in built_in_names() {
+            let offer = built_in(name).unwrap_or_else(|| panic!("{name} has no description"));
+            assert_eq!(offer.parameters["type"], "object");
+            assert!(!offer.description.is_empty());
+        }
+        assert_eq!(built_in("rm"), None);
+    }
+
+    #[test]
+    fn each_provider_has_its_own_form() {
+        let offers = [submit_offer(&["a".to_owned()])];
+        assert_eq!(render(&offers, Provider::OpenAiChat)[0]["function"]["name"], "submit_result");
+        assert_eq!(render(&offers, Provider::AnthropicMessages)[0]["input_schema"]["required"][0], "a");
+    }
+}
