@@ -7,7 +7,7 @@ use cardwire_kernel::{
     composer::manifest,
     protocol::turn::{Fence, append::check_call_id},
 };
-use cardwire_model::{CanonicalJson, Invalid, Provider};
+use cardwire_model::{CanonicalJson, Invalid, Layer, Provider};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::RawValue};
 use utoipa::ToSchema;
@@ -45,6 +45,10 @@ pub struct ModelCallIn {
     #[serde(default)]
     #[schema(value_type = Option<std::collections::BTreeMap<String, String>>)]
     pub contexts: Option<Box<RawValue>>,
+    /// Layers to leave out, to see what comes of it: all but `query` and `turn`.
+    #[serde(default)]
+    #[schema(max_items = 8)]
+    pub without: Option<Vec<String>>,
     /// How many tokens the model takes.
     #[serde(default)]
     pub window: Option<u32>,
@@ -73,11 +77,23 @@ impl ModelCallIn {
             process: collect::process(self.process.as_deref())?,
             share: self.enable_share_context.unwrap_or(true),
             contexts: parse::contexts(self.contexts.as_deref())?,
+            without: layers_without(self.without.as_deref().unwrap_or_default())?,
             window: self.window,
             reserve: self.reserve,
             step_id: parse::given("step_id", self.step_id.as_deref())?,
         })
     }
+}
+
+/// What is asked, and what was said since, cannot be left out: a call without them is none.
+fn layers_without(names: &[String]) -> Result<Vec<Layer>, Invalid> {
+    let may_go = |layer: &&Layer| !matches!(layer, Layer::Query | Layer::Turn);
+    let words = || Layer::ALL.iter().filter(may_go).map(|layer| layer.as_str());
+    let read = |(index, name): (usize, &String)| {
+        let known = |name: &str| Layer::from_name(name).filter(|layer| may_go(&layer));
+        parse::word(&format!("without/{index}"), name, known, words())
+    };
+    names.iter().enumerate().map(read).collect()
 }
 
 fn read_tools(raw: &RawValue) -> Result<CanonicalJson, Invalid> {

@@ -12,6 +12,7 @@ pub mod cards;
 pub mod claim;
 pub mod collect;
 pub mod compose;
+pub mod cost;
 pub mod dispatch;
 pub mod documents;
 pub mod endpoints;

@@ -2,7 +2,7 @@
 
 use crate::list::list;
 use cardwire_kernel::{ViewedTurn, protocol::turn::Outcome};
-use cardwire_model::{InboxStatus, Status, TaskStatus, TurnPayload};
+use cardwire_model::{CanonicalJson, InboxStatus, Status, TaskStatus, TurnPayload};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -101,6 +101,9 @@ pub struct TurnOut {
     pub worker_id: Option<String>,
     /// For people.
     pub display_name: Option<String>,
+    /// Settings of the run.
+    #[schema(value_type = Option<Object>)]
+    pub runtime_config: Option<CanonicalJson>,
     /// When it was accepted.
     pub created_at: String,
     /// When it ended.
@@ -134,7 +137,8 @@ impl From<&ViewedTurn> for TurnOut {
             channel_id: item.channel.as_ref().map(ToString::to_string),
             worker_target: item.worker_target.to_string(),
             worker_id: item.worker_id.clone(),
-            display_name: payload.and_then(|payload| payload.display_name),
+            display_name: payload.as_ref().and_then(|payload| payload.display_name.clone()),
+            runtime_config: payload.map(|payload| payload.runtime_config),
             created_at: item.created_at.to_string(),
             ended_at: ended.map(|ended| ended.at.to_string()),
             inbox_id: item.id.to_string(),

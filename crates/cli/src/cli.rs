@@ -1,8 +1,8 @@
 //! The command line: what is accepted, and the words of `--help`.
 
 use crate::commands::{
-    agent, audit, batch, boxes, card, completions, context, document, event, experience, knowledge, pmo,
-    profile, project, run, session, tck, token, turn, up, worker,
+    agent, audit, batch, boxes, card, completions, context, cost, document, event, experience, knowledge,
+    pmo, profile, project, run, session, tck, token, turn, up, worker,
 };
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -137,6 +137,8 @@ pub(crate) enum Ask {
     Knowledge(knowledge::KnowledgeArgs),
     /// Gather what came of a session, for later ones.
     Experience(experience::ExperienceArgs),
+    /// Sum up what calls of models have cost.
+    Cost(cost::CostArgs),
     /// Read the event log.
     Event(event::EventArgs),
     /// Read the audit log.

@@ -12,6 +12,7 @@ pub(crate) mod context;
 mod context_diff;
 mod context_service;
 mod context_show;
+pub(crate) mod cost;
 mod doctor;
 pub(crate) mod document;
 pub(crate) mod event;
@@ -34,6 +35,8 @@ pub(crate) mod turn;
 mod turn_answer;
 mod turn_call;
 mod turn_dispatch;
+mod turn_fork;
+mod turn_replay;
 pub(crate) mod up;
 mod verify;
 mod watchdog;
@@ -102,6 +105,7 @@ fn may_init(command: &Ask) -> Init {
         | Ask::Context(_)
         | Ask::Knowledge(_)
         | Ask::Experience(_)
+        | Ask::Cost(_)
         | Ask::Event(_)
         | Ask::Audit(_)
         | Ask::Verify => Init::Never,
@@ -128,6 +132,7 @@ async fn ask(command: Ask, context: &Context, client: &Client) -> Result<(), Fai
         Ask::Context(args) => context::run(args, output, client).await,
         Ask::Knowledge(args) => knowledge::run(args, output, client).await,
         Ask::Experience(args) => experience::run(args, output, client).await,
+        Ask::Cost(args) => cost::run(&args, output, client).await,
         Ask::Event(args) => event::run(args, context, client).await,
         Ask::Audit(args) => audit::run(args, output, client).await,
         Ask::Verify => verify::run(output, client).await,

@@ -1,8 +1,10 @@
 //! Ways for a worker to the kernel: into this process, or to a server.
 
 use crate::{
-    client::{Place, connection, reason},
+    client::{Client, Place, connection, reason},
+    context::Context,
     failure::Failure,
+    locate,
 };
 use async_trait::async_trait;
 use axum::{
@@ -10,7 +12,10 @@ use axum::{
     body::{Body, to_bytes},
     http::{HeaderValue, Request, header},
 };
-use cardwire_kernel::Kernel;
+use cardwire_kernel::{
+    Kernel,
+    ids::{IdSource, SystemIds},
+};
 use cardwire_llm::Keys;
 use cardwire_model::TokenSecret;
 use cardwire_server::ServerConfig;
@@ -32,6 +37,20 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A number for the span of each request.
 static SPANS: AtomicU64 = AtomicU64::new(1);
+
+/// The way that a command's own requests take.
+pub(crate) async fn of(client: &Client, context: &Context) -> Result<Arc<dyn Port>, Failure> {
+    match client {
+        Client::Embedded(embedded) => {
+            let (kernel, token) = embedded.inside();
+            Ok(Arc::new(RouterPort::new(kernel, token.clone())))
+        }
+        Client::Http(_) => match locate::place(context).await? {
+            Some((place, token)) => Ok(Arc::new(HttpPort::new(&place, token)?)),
+            None => Err(Failure::failed("the server is gone")),
+        },
+    }
+}
 
 /// The header that says which trace a request belongs to, if that is one.
 fn traceparent(trace: Option<&str>) -> Option<String> {
@@ -93,6 +112,8 @@ pub(crate) struct HttpPort {
     client: reqwest::Client,
     base: String,
     token: TokenSecret,
+    /// Of this process: the server remembers what the one before it asked.
+    name: String,
 }
 
 impl fmt::Debug for HttpPort {
@@ -104,7 +125,7 @@ impl fmt::Debug for HttpPort {
 impl HttpPort {
     pub(crate) fn new(place: &Place, token: TokenSecret) -> Result<Self, Failure> {
         let (client, base) = connection(place)?;
-        Ok(Self { client, base, token })
+        Ok(Self { client, base, token, name: SystemIds.uuid().simple().to_string() })
     }
 }
 
@@ -123,7 +144,7 @@ impl Port for HttpPort {
             .header(header::AUTHORIZATION, bearer)
             .header(header::CONTENT_TYPE, "application/json");
         if let Some(key) = &ask.key {
-            request = request.header("idempotency-key", key);
+            request = request.header("idempotency-key", format!("{}-{key}", self.name));
         }
         if let Some(trace) = traceparent(ask.trace) {
             request = request.header("traceparent", trace);

@@ -7,6 +7,7 @@
 pub mod blocks;
 pub mod compaction;
 pub mod compose;
+pub mod cost;
 pub mod diff;
 pub mod fit;
 pub mod layers;

@@ -4,6 +4,7 @@
 mod blocks;
 mod call;
 mod collect;
+mod cost;
 mod experience;
 mod explain;
 mod knowledge;
@@ -14,6 +15,7 @@ mod tokens;
 
 pub use call::{CallRequest, ComposedCall};
 pub use collect::{CollectRequest, Collected};
+pub use cost::{CostBy, CostQuery};
 pub use experience::Saved;
 pub use explain::{Side, WhyAnswer};
 pub use knowledge::{Document, FoundSection, KnowledgeQuery, SourceView};

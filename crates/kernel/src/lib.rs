@@ -31,9 +31,9 @@ mod verify;
 pub use batches::BatchView;
 pub use boxes::{BoxCards, BoxView};
 pub use context::{
-    CallEntry, CallRequest, CollectRequest, Collected, ComposedCall, ContextConfig, ContextProvider,
-    Document, Embedder, ExpandedCall, FoundSection, KnowledgeQuery, ProviderError, ProviderRequest,
-    RenderedCall, Saved, Side, SourceView, WhyAnswer,
+    CallEntry, CallRequest, CollectRequest, Collected, ComposedCall, ContextConfig, ContextProvider, CostBy,
+    CostQuery, Document, Embedder, ExpandedCall, FoundSection, KnowledgeQuery, ProviderError,
+    ProviderRequest, RenderedCall, Saved, Side, SourceView, WhyAnswer,
 };
 pub use error::KernelError;
 pub use execute::{Caller, Done, Remember};

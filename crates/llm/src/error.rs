@@ -127,7 +127,7 @@ impl ModelError {
     }
 
     /// The error of a kind, which may also be called `overflow` or `context_length_exceeded`.
-    pub(crate) fn named(kind: &str, message: String) -> Option<Self> {
+    pub fn named(kind: &str, message: String) -> Option<Self> {
         Some(match kind {
             "authentication" => Self::Authentication { message },
             "rate_limited" => Self::RateLimited { message, retry_after: None },

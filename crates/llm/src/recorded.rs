@@ -8,12 +8,12 @@ use cardwire_model::Provider;
 #[derive(Debug, Clone)]
 pub struct Recorded {
     info: ModelInfo,
-    answers: Vec<ModelAnswer>,
+    answers: Vec<Result<ModelAnswer, ModelError>>,
 }
 
 impl Recorded {
-    /// A model that answers the n-th step with the n-th of these.
-    pub fn new(answers: Vec<ModelAnswer>) -> Self {
+    /// A model that answers the n-th step with the n-th of these, or fails as it did.
+    pub fn new(answers: Vec<Result<ModelAnswer, ModelError>>) -> Self {
         let model = "recorded".to_owned();
         Self {
             info: ModelInfo { provider: Provider::OpenAiChat, model, prices: None, streams: false },
@@ -26,9 +26,9 @@ impl Recorded {
 impl ChatModel for Recorded {
     async fn call(&self, request: &ModelRequest, _sink: &dyn ChunkSink) -> Result<ModelAnswer, ModelError> {
         let index = request.step.checked_sub(1).map(|index| index as usize);
-        index.and_then(|index| self.answers.get(index)).cloned().ok_or_else(|| {
+        index.and_then(|index| self.answers.get(index)).cloned().unwrap_or_else(|| {
             let message = format!("no recorded answer for step {}", request.step);
-            ModelError::NoRule { message }
+            Err(ModelError::NoRule { message })
         })
     }
 

@@ -101,6 +101,10 @@ pub const TODO_ITEMS: usize = 1_000;
 pub const COMPACT_KEEP: usize = 5;
 /// Most sections of one document of knowledge.
 pub const DOCUMENT_SECTIONS: usize = 10_000;
+/// Steps or turns that one sum of costs may go through.
+pub const COST_STEPS: usize = 100_000;
+/// Calls that one sum by layer or card may go through.
+pub const COST_CALLS: usize = 1_000;
 /// Largest count that the settings of a context may ask for.
 pub const SETTING_MAX: usize = 1_000;
 /// Longest embedding, in numbers.

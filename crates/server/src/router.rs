@@ -237,6 +237,7 @@ async fn dispatch(op: Op, request: crate::request::Request) -> Answer {
         Op::RebuildHead => http::state::rebuild(request).await,
         Op::ListInbox => http::state::inbox(request).await,
         Op::ListSteps => http::state::steps(request).await,
+        Op::SumCost => http::state::cost(request).await,
         Op::ListEdges => http::state::edges(request).await,
         Op::ListIdentityEdges => http::state::identity_edges(request).await,
         Op::ListBatches => http::batches::list(request).await,

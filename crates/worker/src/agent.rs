@@ -43,7 +43,9 @@ pub(crate) struct Shop {
 
 /// Runs a turn until it ends or waits.
 pub(crate) async fn run(desk: &Desk, profile: &Profile, shop: &Shop) -> Result<Rest, Trouble> {
-    let model = match profile.model().map(|config| shop.models.get(config)) {
+    let settings = &desk.lease.runtime_config;
+    let model = match profile.model().map(|config| shop.models.get(&merged(config, &settings["llm_config"])))
+    {
         Some(Ok(model)) => model,
         Some(Err(error)) => return fail(desk, "model_config", &error.to_string()).await,
         None => {
@@ -51,14 +53,41 @@ pub(crate) async fn run(desk: &Desk, profile: &Profile, shop: &Shop) -> Result<R
                 .await;
         }
     };
+    run_with(desk, profile, model, &shop.external, None).await
+}
+
+/// The same with a model that is given, and in a replay with what is on record instead of tools.
+pub(crate) async fn run_with(
+    desk: &Desk,
+    profile: &Profile,
+    model: Arc<dyn ChatModel>,
+    external: &External,
+    record: Option<&Transcript>,
+) -> Result<Rest, Trouble> {
     let limits = RunLimits::of(&desk.lease.runtime_config);
     let required = submit::required(&desk.view().await?["result_fields"]);
-    let turn = Turn {
-        bench: Bench { desk, profile, limits, required: &required, external: &shop.external },
-        model,
-        desk,
+    let past = match desk.lease.setting("forked_from") {
+        Some(turn) if record.is_none() => Some(past(desk, turn).await?),
+        Some(_) | None => None,
     };
-    turn.go().await
+    let bench = Bench { desk, profile, limits, required: &required, external, record, past };
+    Turn { bench, model, desk }.go().await
+}
+
+/// A model's configuration with what a run says otherwise.
+fn merged(config: &Value, other: &Value) -> Value {
+    let mut config = config.clone();
+    if let (Some(config), Some(other)) = (config.as_object_mut(), other.as_object()) {
+        config.extend(other.iter().map(|(name, value)| (name.clone(), value.clone())));
+    }
+    config
+}
+
+/// Everything that a turn has written.
+async fn past(desk: &Desk, turn_id: &str) -> Result<Transcript, Trouble> {
+    let turn = desk.get(&format!("/turns/{turn_id}")).await?;
+    let cards = desk.box_cards(turn["output_box_id"].as_str().unwrap_or_default()).await?;
+    Ok(Transcript::new(cards, turn_id))
 }
 
 async fn fail(desk: &Desk, code: &str, message: &str) -> Result<Rest, Trouble> {
@@ -194,6 +223,9 @@ impl Turn<'_> {
             "process": settings["process"].as_str().unwrap_or("agent"),
             "enable_share_context": settings["enable_share_context"].as_bool().unwrap_or(true),
         });
+        if let Value::Array(without) = &settings["without_layers"] {
+            request["without"] = without.clone().into();
+        }
         if !offers.is_empty() {
             request["tools"] = offer::render(offers, info.provider);
         }

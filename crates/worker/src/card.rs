@@ -85,6 +85,15 @@ pub(crate) enum Answer {
 }
 
 impl Answer {
+    /// The answer that a `tool.result` card holds.
+    pub(crate) fn of(content: &Value) -> Self {
+        if content["status"] == "success" {
+            return Self::Success(content["result"].clone());
+        }
+        let text = |name: &str| content["error"][name].as_str().unwrap_or_default().to_owned();
+        Self::Failed { code: text("code"), message: text("message") }
+    }
+
     pub(crate) fn failed(code: &str, message: impl Into<String>) -> Self {
         Self::Failed { code: code.to_owned(), message: message.into() }
     }

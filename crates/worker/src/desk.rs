@@ -8,10 +8,14 @@ use crate::{
 };
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How many cards of an output box are read: more than a turn may write within its steps.
 const CARDS: u32 = 500;
+
+/// How much was said in this process so far. A turn that waited comes back to another desk under the same epoch, so that
+/// counting anew for each would give two requests one name.
+static SAID: AtomicU64 = AtomicU64::new(0);
 
 /// How a turn ended.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,12 +53,11 @@ pub(crate) struct Composed {
 pub(crate) struct Desk {
     line: Line,
     pub(crate) lease: Lease,
-    said: AtomicU32,
 }
 
 impl Desk {
     pub(crate) fn new(line: Line, lease: Lease) -> Self {
-        Self { line, lease, said: AtomicU32::new(0) }
+        Self { line, lease }
     }
 
     /// Below the project.
@@ -81,16 +84,17 @@ impl Desk {
             .await
     }
 
-    /// A name for the next request, never used for another.
+    /// A name for the next request, never used for another by this process.
     fn key(&self) -> String {
-        let count = self.said.fetch_add(1, Ordering::Relaxed);
+        let count = SAID.fetch_add(1, Ordering::Relaxed);
         format!("{}-{}-{count}", self.lease.agent_turn_id, self.lease.turn_epoch)
     }
 
     /// What the turn has written so far.
     pub(crate) async fn transcript(&self) -> Result<Transcript, Trouble> {
         let cards = self.box_cards(&self.lease.output_box_id).await?;
-        Ok(Transcript::new(cards, &self.lease.agent_turn_id))
+        let forked_from = self.lease.setting("forked_from");
+        Ok(Transcript::new(cards, &self.lease.agent_turn_id).forked_from(forked_from))
     }
 
     /// The last cards of a box.

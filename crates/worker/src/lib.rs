@@ -13,6 +13,7 @@ mod models;
 mod pool;
 mod port;
 mod profile;
+mod replay;
 mod team_run;
 mod tools;
 mod transcript;
@@ -20,3 +21,4 @@ mod trouble;
 
 pub use pool::{Worker, WorkerConfig};
 pub use port::{Ask, Method, Port, Reply, Unreachable};
+pub use replay::{CannotReplay, Replay, replay};

@@ -26,8 +26,8 @@ pub struct Ask<'a> {
     pub body: Option<String>,
     /// The trace that the request belongs to.
     pub trace: Option<&'a str>,
-    /// Names the request, so that asking again after a lost answer does nothing twice. A port that loses no answers need
-    /// not pass it on.
+    /// Names the request among those of this process, so that asking again after a lost answer does nothing twice. A port
+    /// that loses no answers need not pass it on; any other must add a name of the process.
     pub key: Option<String>,
 }
 

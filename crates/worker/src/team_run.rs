@@ -146,8 +146,12 @@ impl Run<'_> {
     /// Tells the session who is active with what (PR-03).
     async fn announce(&self, tasks: &[Task]) -> Result<(), Trouble> {
         let [task] = tasks else { return Ok(()) };
-        let set = json!({ "active_agent": task.agent, "assigned_task": task.assigned_task });
-        self.patch(json!({ "set": set })).await
+        let mut patch = json!({ "set": { "active_agent": task.agent, "assigned_task": task.assigned_task } });
+        if task.role == Role::MapPlanner {
+            // A new plan has no results yet (PR-08).
+            patch["mapreduce_results"] = json!({ "reset": true });
+        }
+        self.patch(patch).await
     }
 
     /// Tells the session what a round came to, under names of its own, so that telling it twice says it once.

@@ -49,6 +49,10 @@ pub(crate) struct Bench<'a> {
     pub(crate) limits: RunLimits,
     pub(crate) required: &'a [String],
     pub(crate) external: &'a External,
+    /// In a replay: what the turn has on record. Nothing is carried out.
+    pub(crate) record: Option<&'a Transcript>,
+    /// In a fork: what the turn has on record that it goes on from. The same call has the same answer (RP-06).
+    pub(crate) past: Option<Transcript>,
 }
 
 impl Bench<'_> {
@@ -83,6 +87,12 @@ impl Bench<'_> {
                 format!("the arguments of {} must be a JSON object", call.name),
             );
         };
+        if let Some(record) = self.record {
+            return self.replay(call, arguments, transcript, record).await;
+        }
+        if let Some(answer) = self.past.as_ref().and_then(|past| past.answer_to(call)) {
+            return Ok(Outcome::Answered(Answer::of(answer)));
+        }
         if call.name == "ask_human" {
             return Ok(Outcome::Waits(call.id.clone(), vec![]));
         }
@@ -95,6 +105,31 @@ impl Bench<'_> {
             return self.run_document(call, arguments, &document, transcript).await;
         }
         self.carry_out(call, arguments).await
+    }
+
+    /// What the call came to when it was made.
+    async fn replay(
+        &self,
+        call: &Call,
+        arguments: &Map<String, Value>,
+        transcript: &Transcript,
+        record: &Transcript,
+    ) -> Result<Outcome, Trouble> {
+        let asked = record.calls().into_iter().any(|made| made.id == approval::question_id(&call.id));
+        if asked && let approval::Standing::Asked(id, cards) = approval::standing(self.desk, call, transcript)
+        {
+            return Ok(Outcome::Waits(id, cards));
+        }
+        Ok(match record.answer_card(&call.id) {
+            // What the system wrote, it writes again; what others said, they say again.
+            Some(card) if card["author_id"].as_str().is_some_and(|author| author.starts_with("sys.")) => {
+                return self.carry_out(call, arguments).await;
+            }
+            Some(card) if card["author_id"] == call.name.as_str() => {
+                Outcome::Answered(Answer::of(&card["content"]))
+            }
+            Some(_) | None => Outcome::Waits(call.id.clone(), vec![]),
+        })
     }
 
     /// The document of a tool of the project.

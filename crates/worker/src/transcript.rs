@@ -17,7 +17,8 @@ pub(crate) struct Call {
 #[derive(Debug, Clone)]
 pub(crate) struct Transcript {
     cards: Vec<Value>,
-    turn: String,
+    /// The turn, and the one it was forked from: what that had said, this one goes on from.
+    turns: Vec<String>,
     /// Answers by call: the content of the `tool.result`.
     answers: HashMap<String, Value>,
 }
@@ -32,7 +33,28 @@ impl Transcript {
                 answers.insert(id.to_owned(), card["content"].clone());
             }
         }
-        Self { cards, turn: turn.to_owned(), answers }
+        Self { cards, turns: vec![turn.to_owned()], answers }
+    }
+
+    /// The same for a turn that goes on where another one was.
+    pub(crate) fn forked_from(mut self, turn: Option<&str>) -> Self {
+        self.turns.extend(turn.map(str::to_owned));
+        self
+    }
+
+    /// The turn's own cards of a kind.
+    fn own<'a>(&'a self, wanted: &'a str) -> impl Iterator<Item = &'a Value> {
+        let is_own = |card: &&Value| {
+            let turn = card["metadata"]["agent_turn_id"].as_str().unwrap_or_default();
+            self.turns.iter().any(|own| own == turn)
+        };
+        self.cards.iter().filter(move |card| kind(card) == wanted).filter(is_own)
+    }
+
+    /// The answer that an earlier call of the same tool with the same arguments had.
+    pub(crate) fn answer_to(&self, call: &Call) -> Option<&Value> {
+        let same = |made: &Call| made.name == call.name && made.arguments == call.arguments;
+        self.calls().into_iter().filter(same).find_map(|made| self.answers.get(&made.id))
     }
 
     /// Calls without an answer, in the order in which they were made.
@@ -50,19 +72,19 @@ impl Transcript {
         self.answers.get(call)
     }
 
+    /// The card of that answer.
+    pub(crate) fn answer_card(&self, call: &str) -> Option<&Value> {
+        self.cards.iter().find(|card| kind(card) == "tool.result" && card["tool_call_id"] == call)
+    }
+
     /// How many answers of a model this turn has.
     pub(crate) fn model_answers(&self) -> u32 {
-        let own = |card: &&Value| {
-            kind(card) == "agent.thought" && card["metadata"]["agent_turn_id"] == self.turn.as_str()
-        };
-        u32::try_from(self.cards.iter().filter(own).count()).unwrap_or(u32::MAX)
+        u32::try_from(self.own("agent.thought").count()).unwrap_or(u32::MAX)
     }
 
     /// How many of the turn's own cards are of this kind.
     pub(crate) fn count(&self, wanted: &str) -> usize {
-        let own =
-            |card: &&Value| kind(card) == wanted && card["metadata"]["agent_turn_id"] == self.turn.as_str();
-        self.cards.iter().filter(own).count()
+        self.own(wanted).count()
     }
 
     /// All cards.

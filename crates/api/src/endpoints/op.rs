@@ -77,6 +77,7 @@ pub enum Op {
     RebuildHead,
     ListInbox,
     ListSteps,
+    SumCost,
     ListEdges,
     ListIdentityEdges,
     ListBatches,

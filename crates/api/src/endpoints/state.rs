@@ -7,6 +7,7 @@ use super::{
 use crate::{
     Access,
     batches::{BatchList, BatchOut},
+    cost::CostOut,
     state::{EdgeList, HeadList, HeadOut, IdentityEdgeList, InboxList, RebuildOut, StepList},
 };
 use cardwire_model::Scope::{Operate, Read};
@@ -65,6 +66,23 @@ pub(super) const ENDPOINTS: &[Endpoint] = &[
         json::<StepList>(),
     )
     .query(&[AGENT_ID, AGENT_TURN_ID, TRACE_ID, SINCE, UNTIL, CURSOR, LIMIT]),
+    get(
+        Op::SumCost,
+        "/projects/{project_id}/cost",
+        Access::Project(Read),
+        "What calls of models have cost.",
+        json::<CostOut>(),
+    )
+    .query(&[
+        text("by", "Sums by `agent` (the default), `turn`, `step`, `model`, `layer` or `card`."),
+        text("subtree_of", "Only this turn and those below it."),
+        text("batch_id", "Only the branches of this batch and the turns below them."),
+        AGENT_ID,
+        AGENT_TURN_ID,
+        TRACE_ID,
+        SINCE,
+        UNTIL,
+    ]),
     get(
         Op::ListEdges,
         "/projects/{project_id}/state/execution/edges",

@@ -22,6 +22,9 @@ const PAGE: usize = 500;
 /// How much of a question is shown.
 const WORDS: usize = 200;
 
+/// Ids of agents that were made by others are longer than this.
+const MADE: usize = 64;
+
 /// What turns have spent.
 #[derive(Debug, Clone, Copy, Default)]
 struct Spent {
@@ -35,6 +38,8 @@ struct Spent {
 pub(super) struct View {
     turns: Vec<Value>,
     spent: HashMap<String, Spent>,
+    /// What agents that were made in the run are called by: their profiles.
+    names: HashMap<String, String>,
     bars: Option<(MultiProgress, HashMap<String, ProgressBar>)>,
     looked: Option<Instant>,
 }
@@ -43,7 +48,7 @@ impl View {
     pub(super) fn new(output: Output) -> Self {
         let live = !output.json && std::io::stderr().is_terminal();
         let bars = live.then(|| (MultiProgress::new(), HashMap::new()));
-        Self { turns: vec![], spent: HashMap::new(), bars, looked: None }
+        Self { turns: vec![], spent: HashMap::new(), names: HashMap::new(), bars, looked: None }
     }
 
     pub(super) fn is_due(&self) -> bool {
@@ -55,6 +60,7 @@ impl View {
         let turns = Route::in_project(project, &["turns"])?.query("trace_id", Some(trace));
         self.turns = all(client, turns).await?;
         self.turns.reverse();
+        self.name_agents(client, project).await?;
         let steps = Route::in_project(project, &["state", "steps"])?.query("trace_id", Some(trace));
         self.spent.clear();
         for step in all(client, steps).await? {
@@ -71,6 +77,25 @@ impl View {
         self.looked = Some(Instant::now());
         self.draw();
         Ok(())
+    }
+
+    async fn name_agents(&mut self, client: &Client, project: &str) -> Result<(), Failure> {
+        let agents: Vec<_> = self.turns.iter().map(|turn| cell(&turn["agent_id"])).collect();
+        // Those that were made in the run have ids that say nothing to people.
+        for agent in agents.into_iter().filter(|agent| agent.len() > MADE) {
+            if !self.names.contains_key(&agent) {
+                let known = client.get(&Route::in_project(project, &["agents", &agent])?).await?;
+                let name = cell(&known.parse::<Value>()?["profile_name"]);
+                self.names.insert(agent, name);
+            }
+        }
+        Ok(())
+    }
+
+    /// What people call the agent of a turn.
+    fn name(&self, turn: &Value) -> String {
+        let agent = cell(&turn["agent_id"]);
+        self.names.get(&agent).cloned().unwrap_or(agent)
     }
 
     fn draw(&mut self) {
@@ -99,7 +124,7 @@ impl View {
         } else {
             String::new()
         };
-        let words = format!("{indent}{}  {}{tokens}", cell(&turn["agent_id"]), cell(&turn["status"]));
+        let words = format!("{indent}{}  {}{tokens}", self.name(turn), cell(&turn["status"]));
         (words, turn["ended_at"].is_string())
     }
 
@@ -126,7 +151,7 @@ impl View {
         let row = |turn: &Value| {
             let spent = self.spent.get(&cell(&turn["agent_turn_id"])).copied().unwrap_or_default();
             vec![
-                format!("{}{}", "  ".repeat(self.depth(turn)), cell(&turn["agent_id"])),
+                format!("{}{}", "  ".repeat(self.depth(turn)), self.name(turn)),
                 cell(&turn["status"]),
                 spent.calls.to_string(),
                 spent.input.to_string(),

@@ -1,6 +1,6 @@
 //! `cardwire turn`.
 
-use super::{turn_answer, turn_call, turn_dispatch};
+use super::{turn_answer, turn_call, turn_dispatch, turn_fork, turn_replay};
 use crate::{
     cli::{InProject, Page},
     client::{Answer, Client},
@@ -62,6 +62,13 @@ enum TurnCommand {
         #[command(flatten)]
         page: Page,
     },
+    /// Run a turn that has ended once more with the answers it had, and say whether it comes to the same. Nothing is called.
+    Replay {
+        /// Its id, `turn_…`.
+        id: String,
+    },
+    /// Go on from a point of a turn in another way, and compare. The turn itself is left as it is.
+    Fork(turn_fork::ForkArgs),
     /// Answer what a turn asks of a person.
     Answer(turn_answer::AnswerArgs),
     /// Call a turn off.
@@ -95,6 +102,8 @@ pub(crate) async fn run(args: TurnArgs, context: &Context, client: &Client) -> R
             let route = Route::in_project(project, &["state", "steps"])?.query("agent_turn_id", Some(id));
             steps(client.get(&route.page(&page)).await?, output)
         }
+        TurnCommand::Replay { id } => turn_replay::run(&id, project, context, client).await,
+        TurnCommand::Fork(args) => turn_fork::run(&args, project, output, client).await,
         TurnCommand::Answer(args) => turn_answer::run(&args, project, output, client).await,
         TurnCommand::Stop { id, reason } => {
             let body = reason.map_or_else(|| json!({}), |reason| json!({ "reason": reason }));

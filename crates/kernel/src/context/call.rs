@@ -54,6 +54,8 @@ pub struct CallRequest {
     pub share: bool,
     /// Blocks of the caller's own.
     pub contexts: BTreeMap<String, String>,
+    /// Layers that are left out of this call, to see what comes of it (RP-06).
+    pub without: Vec<Layer>,
     /// How much the model takes.
     pub window: Option<u32>,
     /// What of it is kept free for the answer.
@@ -117,11 +119,11 @@ impl Kernel {
         let mut material = self.material(project, request.fence.turn_id, takes_memory).await?;
         let setup = self.setup(project, &material, request).await?;
         let mut collected = self.collect_for(project, &material, request).await?;
-        let mut parts = self.parts(project, &material, &setup, &collected)?;
+        let mut parts = self.parts(project, request, &material, &setup, &collected)?;
         if self.compact_first(project, caller, request, &material, &setup, &parts).await? {
             material = self.material(project, request.fence.turn_id, takes_memory).await?;
             collected = self.collect_for(project, &material, request).await?;
-            parts = self.parts(project, &material, &setup, &collected)?;
+            parts = self.parts(project, request, &material, &setup, &collected)?;
         }
         let step_id = match &request.step_id {
             Some(id) => id.clone(),
@@ -228,6 +230,7 @@ impl Kernel {
     fn parts(
         &self,
         project: &ProjectId,
+        request: &CallRequest,
         material: &Material,
         setup: &Setup,
         collected: &Collected,
@@ -236,11 +239,15 @@ impl Kernel {
             let layer = layers::layer_of(key).map_err(Invalid::from)?;
             Ok((key.clone(), layer, self.block_card(project, text)?))
         };
-        let prompt = Some(setup.prompt.as_str()).filter(|prompt| !prompt.trim().is_empty());
+        let is_in = |layer: Layer| !request.without.contains(&layer);
+        let prompt = Some(setup.prompt.as_str())
+            .filter(|prompt| is_in(Layer::SystemPrompt) && !prompt.trim().is_empty());
+        let mut blocks = collected.contexts.iter().map(block).collect::<Result<Vec<_>, KernelError>>()?;
+        blocks.retain(|(_, layer, _)| is_in(*layer));
         Ok(Parts {
             system_prompt: prompt.map(|prompt| self.block_card(project, prompt)).transpose()?,
-            blocks: collected.contexts.iter().map(block).collect::<Result<_, KernelError>>()?,
-            placed: material.placed.clone(),
+            blocks,
+            placed: material.placed.iter().filter(|placed| is_in(placed.layer)).cloned().collect(),
         })
     }
 

@@ -110,6 +110,7 @@ impl Desk {
             process: Process::Sequential,
             share: true,
             contexts: BTreeMap::new(),
+            without: vec![],
             window,
             reserve: None,
             step_id: None,

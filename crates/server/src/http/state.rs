@@ -7,13 +7,15 @@ use crate::{
     respond,
 };
 use cardwire_api::{
-    ErrorCode, parse,
+    ErrorCode,
+    cost::CostOut,
+    parse,
     state::{
         EdgeList, EdgeOut, HeadList, HeadOut, IdentityEdgeList, IdentityEdgeOut, InboxList, InboxOut,
         RebuildOut, StepList, StepRow,
     },
 };
-use cardwire_kernel::{protocol::turn::rebuild::Rebuilt, store::RowFilter};
+use cardwire_kernel::{CostBy, CostQuery, protocol::turn::rebuild::Rebuilt, store::RowFilter};
 use cardwire_model::{
     AgentId, EdgePhase, Head, InboxStatus, Invalid, Primitive, Status, Step, StepId, Timestamp,
 };
@@ -152,6 +154,20 @@ pub(crate) async fn identity_edges(request: Request) -> Answer {
 }
 
 /// The filters that lists share. An endpoint that does not offer one has refused it before.
+/// OB-04
+pub(crate) async fn cost(request: Request) -> Answer {
+    let words = CostBy::ALL.map(CostBy::as_str);
+    let by = request.text("by").map(|by| parse::word("by", by, CostBy::from_name, words)).transpose()?;
+    let query = CostQuery {
+        by: by.unwrap_or(CostBy::Agent),
+        filter: row_filter(&request)?,
+        subtree_of: request.parsed("subtree_of")?,
+        batch: request.parsed("batch_id")?,
+    };
+    let (total, sums) = request.state.kernel.cost(request.project()?, &query).await?;
+    respond::ok(&CostOut::new(query.by, total, sums))
+}
+
 pub(super) fn row_filter(request: &Request) -> Result<RowFilter, Invalid> {
     Ok(RowFilter {
         agent_id: request.parsed("agent_id")?,

@@ -119,6 +119,7 @@ fn body(op: Op, id: &str) -> String {
         | Op::RebuildHead
         | Op::ListInbox
         | Op::ListSteps
+        | Op::SumCost
         | Op::ListEdges
         | Op::ListIdentityEdges
         | Op::ListBatches

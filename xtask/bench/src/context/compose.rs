@@ -167,6 +167,7 @@ async fn whole(database: &dyn Database, kernel: Arc<Kernel>, report: &mut Report
         process: Process::Sequential,
         share: false,
         contexts: BTreeMap::new(),
+        without: vec![],
         window: None,
         reserve: None,
         step_id: None,

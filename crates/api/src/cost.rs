@@ -1,0 +1,59 @@
+//! What was spent, on the wire (OB-04).
+
+use cardwire_kernel::{
+    CostBy,
+    composer::cost::{Spent, Sums},
+};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// Sums of what calls of models have cost.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct CostOut {
+    /// By what: `agent`, `turn`, `step`, `model`, `layer` or `card`.
+    pub by: &'static str,
+    /// All together.
+    pub total: SpentOut,
+    /// By name, in its order.
+    pub items: Vec<NamedSpentOut>,
+}
+
+/// What was spent.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct SpentOut {
+    /// Calls of models that were answered.
+    pub calls: u64,
+    /// Tokens sent.
+    pub input_tokens: u64,
+    /// Those of them that the provider had read before.
+    pub cached_tokens: u64,
+    /// Tokens answered.
+    pub output_tokens: u64,
+    /// Millionths of a dollar, where prices are known.
+    pub cost_micros: u64,
+}
+
+/// What was spent under a name.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct NamedSpentOut {
+    /// The agent, turn, step, model, layer or card.
+    pub name: String,
+    /// What was spent. By layer and card: tokens that were sent, and that part of the call's cost.
+    #[serde(flatten)]
+    pub spent: SpentOut,
+}
+
+impl From<Spent> for SpentOut {
+    fn from(spent: Spent) -> Self {
+        let Spent { calls, input_tokens, cached_tokens, output_tokens, cost_micros } = spent;
+        Self { calls, input_tokens, cached_tokens, output_tokens, cost_micros }
+    }
+}
+
+impl CostOut {
+    /// Sums as they were made.
+    pub fn new(by: CostBy, total: Spent, sums: Sums) -> Self {
+        let item = |(name, spent): (String, Spent)| NamedSpentOut { name, spent: spent.into() };
+        Self { by: by.as_str(), total: total.into(), items: sums.into_iter().map(item).collect() }
+    }
+}

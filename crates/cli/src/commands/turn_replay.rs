@@ -1,0 +1,33 @@
+//! `cardwire turn replay` (RP-05).
+
+use crate::{client::Client, context::Context, failure::Failure, ports, route::Route, text};
+use cardwire_worker::replay;
+use serde_json::{Value, json};
+
+/// How much of a difference is shown.
+const WORDS: usize = 400;
+
+pub(super) async fn run(id: &str, project: &str, context: &Context, client: &Client) -> Result<(), Failure> {
+    // A turn that is not there is told as every other command tells it.
+    client.get(&Route::in_project(project, &["turns", id])?).await?;
+    let port = ports::of(client, context).await?;
+    let replay = replay(port, project, id).await.map_err(|cannot| Failure::failed(cannot.to_string()))?;
+    let output = context.output;
+    if output.json {
+        let call = |(id, same): &(String, bool)| json!({ "call_id": id, "hash_ok": same });
+        let told = json!({
+            "agent_turn_id": id, "same": replay.same, "cards": replay.cards,
+            "calls": replay.calls.iter().map(call).collect::<Vec<Value>>(), "differences": replay.differences,
+        });
+        output.json(&told.to_string())?;
+    } else {
+        let calls = text::count(replay.calls.len() as u64, "call", "calls");
+        let cards = text::count(replay.cards as u64, "card", "cards");
+        let word = if replay.same { "the same" } else { "not the same" };
+        output.line(format_args!("{word}: {calls} rendered again, {cards} compared"))?;
+        for difference in &replay.differences {
+            output.line(text::cut(&text::clean(difference), WORDS))?;
+        }
+    }
+    if replay.same { Ok(()) } else { Err(Failure::failed(format!("turn {id} does not come to the same"))) }
+}
