@@ -3,7 +3,9 @@
 mod compact;
 mod patch;
 
-pub use compact::{CheckpointList, CheckpointOut, CompactIn, CompactedOut, RestoreIn, RestoredOut};
+pub use compact::{
+    CheckpointList, CheckpointOut, CompactIn, CompactedOut, CompactionOut, RestoreIn, RestoredOut,
+};
 pub use patch::{FinishAgentIn, MessagesIn, PatchIn, ResultsIn, TimelineIn};
 
 use crate::{list::list, messages::ChatMessageOut};

@@ -247,6 +247,7 @@ async fn dispatch(op: Op, request: crate::request::Request) -> Answer {
         Op::GetSession => http::sessions::get(request).await,
         Op::DeleteSession => http::sessions::delete(request).await,
         Op::PatchSession => http::sessions::patch(request).await,
+        Op::GetCompaction => http::sessions::compaction(request).await,
         Op::CompactSession => http::sessions::compact(request).await,
         Op::ListCheckpoints => http::sessions::checkpoints(request).await,
         Op::RestoreSession => http::sessions::restore(request).await,

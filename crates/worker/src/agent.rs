@@ -4,7 +4,7 @@
 //! model that is stored is asked for again.
 
 use crate::{
-    card,
+    card, compact,
     desk::{Composed, Desk, Ending},
     models::Models,
     profile::{Profile, RunLimits},
@@ -20,7 +20,10 @@ use crate::{
 use cardwire_llm::{ChatModel, ModelAnswer, ModelError, ModelRequest};
 use cardwire_model::Provider;
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 /// How often a model is told what is missing before its turn fails.
 const NOTICES: usize = 3;
@@ -71,7 +74,7 @@ pub(crate) async fn run_with(
         Some(_) | None => None,
     };
     let bench = Bench { desk, profile, limits, required: &required, external, record, past };
-    Turn { bench, model, desk }.go().await
+    Turn { bench, model, desk, compacted: AtomicBool::new(false) }.go().await
 }
 
 /// A model's configuration with what a run says otherwise.
@@ -99,6 +102,8 @@ struct Turn<'a> {
     bench: Bench<'a>,
     model: Arc<dyn ChatModel>,
     desk: &'a Desk,
+    /// The session was compacted for this run of the turn: at most once (CP-01).
+    compacted: AtomicBool,
 }
 
 impl Turn<'_> {
@@ -140,6 +145,9 @@ impl Turn<'_> {
             Ok(composed) => composed,
             // What cannot be composed now cannot be composed later.
             Err(Trouble::Refused { status, code, message }) if (400..500).contains(&status) => {
+                if code == "context_overflow" && self.compact().await? {
+                    return Ok(None);
+                }
                 return fail(self.desk, &code, &message).await.map(Some);
             }
             Err(trouble) => return Err(trouble),
@@ -148,6 +156,10 @@ impl Turn<'_> {
             Ok(answer) => answer,
             Err(error) => {
                 let step = self.step(&composed, "failed", &json!({ "error": error.kind() }));
+                if matches!(error, ModelError::ContextLength { .. }) && self.compact().await? {
+                    self.desk.append(vec![], Some(step)).await?;
+                    return Ok(None);
+                }
                 let ending = Ending::failed(format!("model_{}", error.kind()), error.to_string());
                 self.desk.finish(&ending, vec![], Some(step)).await?;
                 return Ok(Some(Rest::Ended));
@@ -177,6 +189,19 @@ impl Turn<'_> {
         Ok(None)
     }
 
+    /// Has the session summarised, once. Whether that helped.
+    async fn compact(&self) -> Result<bool, Trouble> {
+        if self.bench.record.is_some() || self.compacted.swap(true, Ordering::Relaxed) {
+            return Ok(false);
+        }
+        compact::compact(self.desk, self.model.as_ref(), self.agent()).await
+    }
+
+    /// The name under which the model knows the agent.
+    fn agent(&self) -> &str {
+        self.bench.profile.model_name_of_agent().unwrap_or(&self.desk.lease.agent_id)
+    }
+
     /// What a plain answer lacks.
     fn missing(&self) -> Option<String> {
         let ends = self.bench.profile.must_end_with();
@@ -191,10 +216,9 @@ impl Turn<'_> {
 
     async fn call(&self, step: u32, composed: &Composed) -> Result<ModelAnswer, ModelError> {
         let lease = &self.desk.lease;
-        let agent = self.bench.profile.model_name_of_agent().unwrap_or(&lease.agent_id);
         let request = ModelRequest {
             body: composed.request.clone(),
-            agent_id: agent.to_owned(),
+            agent_id: self.agent().to_owned(),
             role: lease.setting("role").map(str::to_owned),
             turn_id: lease.agent_turn_id.clone(),
             call_id: composed.call_id.clone(),

@@ -6,6 +6,7 @@
 
 mod agent;
 mod card;
+mod compact;
 mod desk;
 mod lease;
 mod line;

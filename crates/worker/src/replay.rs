@@ -129,6 +129,13 @@ async fn calls(line: &Line, project: &str, turn_id: &str) -> Result<Vec<Value>, 
     steps.reverse();
     // A call whose worker went down before it was answered was made again.
     steps.retain(|step| step["phase"] == "call" && step["status"].is_string());
+    // One that was too long was composed anew, and only the one that ended the turn is an answer.
+    let last = steps.len().saturating_sub(1);
+    let mut place = 0;
+    steps.retain(|step| {
+        place += 1;
+        step["status"] != "failed" || place > last
+    });
     Ok(steps)
 }
 

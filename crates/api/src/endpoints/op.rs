@@ -88,6 +88,7 @@ pub enum Op {
     DeleteSession,
     PatchSession,
     CompactSession,
+    GetCompaction,
     ListCheckpoints,
     RestoreSession,
     CollectContext,

@@ -6,8 +6,8 @@ use crate::{
     collect::{CollectIn, CollectedOut},
     experience::{ExperienceIn, ExperienceNotedOut, ExperienceOut, ExperienceSaveIn, ExperienceSavedOut},
     sessions::{
-        CheckpointList, CompactIn, CompactedOut, PatchIn, PatchedOut, RestoreIn, RestoredOut, SessionList,
-        SessionOut,
+        CheckpointList, CompactIn, CompactedOut, CompactionOut, PatchIn, PatchedOut, RestoreIn, RestoredOut,
+        SessionList, SessionOut,
     },
 };
 use cardwire_model::Scope::{Operate, Read};
@@ -45,6 +45,14 @@ pub(super) const ENDPOINTS: &[Endpoint] = &[
         "Put a summary in the place of older messages.",
         json::<CompactIn>(),
         (200, json::<CompactedOut>()),
+    )
+    .query(&[NAMESPACE]),
+    get(
+        Op::GetCompaction,
+        "/projects/{project_id}/sessions/{session_id}/compaction",
+        Access::Project(Read),
+        "What a model would be asked for a summary of the session now.",
+        json::<CompactionOut>(),
     )
     .query(&[NAMESPACE]),
     get(

@@ -1,7 +1,7 @@
 //! Compacting a session, its checkpoints, and going back to one (CP-02..CP-08, ST-09).
 
 use crate::{list::list, parse};
-use cardwire_kernel::{CheckpointView, CompactRequest, Compacted};
+use cardwire_kernel::{CheckpointView, CompactRequest, Compacted, SummaryRequest};
 use cardwire_model::{Invalid, Session};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -26,6 +26,31 @@ impl CompactIn {
             min_keep: self.min_keep_entries.map(|keep| keep as usize),
             summary: self.summary,
         })
+    }
+}
+
+/// What a summariser would be asked now. Whoever asks a model gives its answer as `summary` of a compaction.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct CompactionOut {
+    /// How many messages the summary would stand for; 0 when there is nothing to cover.
+    pub covered: usize,
+    /// How the model is to work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub system_prompt: Option<&'static str>,
+    /// What it is to summarise, with the summary there is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+}
+
+impl CompactionOut {
+    /// What the kernel would ask.
+    pub fn new(asked: Option<(SummaryRequest, usize)>) -> Self {
+        match asked {
+            Some((request, covered)) => {
+                Self { covered, system_prompt: Some(request.system_prompt), prompt: Some(request.prompt) }
+            }
+            None => Self { covered: 0, system_prompt: None, prompt: None },
+        }
     }
 }
 

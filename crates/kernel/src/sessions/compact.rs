@@ -80,19 +80,12 @@ impl Kernel {
         key: &SessionKey,
         request: &CompactRequest,
     ) -> Result<Compacted, KernelError> {
-        let state = self.session_state(project, key, Wanted::Memory, false).await?;
-        let missing = || Rejection::NotFound { what: "session", id: key.to_string() };
-        let session = state.row.clone().filter(|row| row.deleted_at.is_none()).ok_or_else(missing)?;
-        let memory = state.memory.clone().unwrap_or_default();
-        let entries: Vec<_> = memory.iter().map(entry).collect();
-        let settings = self.live_project(project).await?.settings.context;
-        let configured = settings.min_keep_entries.map(|keep| keep as usize);
-        let min_keep = request.min_keep.or(configured).unwrap_or(compaction::MIN_KEEP_ENTRIES);
-        let Some(plan) = compaction::plan(&entries, min_keep) else { return Ok(Compacted::Nothing(session)) };
+        let Planned { session, memory, previous, plan } =
+            self.plan_compaction(project, key, request.min_keep).await?;
+        let Some(plan) = plan else { return Ok(Compacted::Nothing(session)) };
         let given = match &request.summary {
             Some(summary) => compaction::check_summary(summary, false),
-            None => match self.ask_summariser(project, &memory, &plan.cover, state.summary.as_deref()).await?
-            {
+            None => match self.ask_summariser(project, &memory, &plan.cover, previous.as_deref()).await? {
                 Ok(answer) => compaction::check_summary(&answer.text, answer.tool_calls),
                 Err(error) => return Ok(Compacted::Failed { session, error }),
             },
@@ -116,6 +109,36 @@ impl Kernel {
         Ok(Compacted::Done { session, covered: plan.cover.len(), summary })
     }
 
+    /// What a summariser would be asked now, and for how many messages; nothing when there is nothing to cover.
+    pub async fn compaction_prompt(
+        &self,
+        project: &ProjectId,
+        key: &SessionKey,
+    ) -> Result<Option<(SummaryRequest, usize)>, KernelError> {
+        let Planned { memory, previous, plan, .. } = self.plan_compaction(project, key, None).await?;
+        let Some(plan) = plan else { return Ok(None) };
+        let request = self.summary_request(project, &memory, &plan.cover, previous.as_deref()).await?;
+        Ok(Some((request, plan.cover.len())))
+    }
+
+    async fn plan_compaction(
+        &self,
+        project: &ProjectId,
+        key: &SessionKey,
+        min_keep: Option<usize>,
+    ) -> Result<Planned, KernelError> {
+        let state = self.session_state(project, key, Wanted::Memory, false).await?;
+        let missing = || Rejection::NotFound { what: "session", id: key.to_string() };
+        let session = state.row.clone().filter(|row| row.deleted_at.is_none()).ok_or_else(missing)?;
+        let memory = state.memory.clone().unwrap_or_default();
+        let entries: Vec<_> = memory.iter().map(entry).collect();
+        let settings = self.live_project(project).await?.settings.context;
+        let configured = settings.min_keep_entries.map(|keep| keep as usize);
+        let min_keep = min_keep.or(configured).unwrap_or(compaction::MIN_KEEP_ENTRIES);
+        let plan = compaction::plan(&entries, min_keep);
+        Ok(Planned { session, memory, previous: state.summary.clone(), plan })
+    }
+
     async fn ask_summariser(
         &self,
         project: &ProjectId,
@@ -126,6 +149,17 @@ impl Kernel {
         let Some(summariser) = &self.context.summariser else {
             return Ok(Err("no summariser is configured; give `summary`".to_owned()));
         };
+        let request = self.summary_request(project, memory, cover, previous).await?;
+        Ok(summariser.summarise(&request).await)
+    }
+
+    async fn summary_request(
+        &self,
+        project: &ProjectId,
+        memory: &[Held],
+        cover: &[usize],
+        previous: Option<&str>,
+    ) -> Result<SummaryRequest, KernelError> {
         let ids: Vec<CardId> = cover.iter().map(|place| memory[*place].card_id).collect();
         let cards = self.get_cards(project, &ids, false).await?;
         let texts: Vec<_> = cards
@@ -137,9 +171,17 @@ impl Kernel {
             .collect();
         let lines: Vec<_> = texts.iter().map(|(speaker, text)| (*speaker, text.as_str())).collect();
         let prompt = compaction::prompt(&lines, previous);
-        let request = SummaryRequest { system_prompt: compaction::SYSTEM_PROMPT, prompt };
-        Ok(summariser.summarise(&request).await)
+        Ok(SummaryRequest { system_prompt: compaction::SYSTEM_PROMPT, prompt })
     }
+}
+
+/// A session, and what of it a summary would stand for.
+struct Planned {
+    session: Session,
+    memory: Vec<Held>,
+    /// The summary there is.
+    previous: Option<String>,
+    plan: Option<compaction::Plan>,
 }
 
 fn entry(held: &Held) -> compaction::Entry {

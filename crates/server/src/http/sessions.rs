@@ -6,8 +6,8 @@ use axum::http::StatusCode;
 use cardwire_api::{
     knowledge, parse,
     sessions::{
-        CheckpointList, CheckpointOut, CompactIn, CompactedOut, PatchIn, PatchedOut, RestoreIn, RestoredOut,
-        SessionList, SessionOut, SessionRowOut,
+        CheckpointList, CheckpointOut, CompactIn, CompactedOut, CompactionOut, PatchIn, PatchedOut,
+        RestoreIn, RestoredOut, SessionList, SessionOut, SessionRowOut,
     },
 };
 use cardwire_kernel::{Done, protocol::session::patch::Patched};
@@ -62,6 +62,11 @@ pub(crate) async fn compact(request: Request) -> Answer {
     let (kernel, caller) = (&request.state.kernel, request.caller()?);
     let compacted = kernel.compact_session(request.project()?, &caller, &key, &command).await?;
     respond::ok(&CompactedOut::from(compacted))
+}
+
+pub(crate) async fn compaction(request: Request) -> Answer {
+    let asked = request.state.kernel.compaction_prompt(request.project()?, &key(&request)?).await?;
+    respond::ok(&CompactionOut::new(asked))
 }
 
 pub(crate) async fn checkpoints(request: Request) -> Answer {

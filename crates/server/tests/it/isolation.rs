@@ -129,6 +129,7 @@ fn body(op: Op, id: &str) -> String {
         | Op::GetSession
         | Op::DeleteSession
         | Op::ListCheckpoints
+        | Op::GetCompaction
         | Op::GetExperience
         | Op::ListKnowledge
         | Op::SearchKnowledge

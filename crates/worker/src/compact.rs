@@ -1,0 +1,64 @@
+//! A request that is too long for its model: the session is summarised by that model, once, and the request composed anew
+//! (CP-01). Without a summary everything stays as it was, and the failure is told as it came (CP-06).
+
+use crate::{desk::Desk, tools::notes::namespace, trouble::Trouble};
+use cardwire_llm::{ChatModel, ModelRequest};
+use cardwire_model::Provider;
+use serde_json::{Value, json};
+
+/// The role by which a model's script knows the question.
+const ROLE: &str = "summariser";
+/// How long a summary may be.
+const MAX_TOKENS: u32 = 4096;
+
+/// Processes whose members see the conversation, so that a summary of it helps and is kept (W-16).
+const REMEMBERING: [&str; 5] = ["agent", "sequential", "dynamic", "hierarchical", "react"];
+
+/// Compacts the session of a turn. Whether there is less to send now.
+pub(crate) async fn compact(desk: &Desk, model: &dyn ChatModel, agent: &str) -> Result<bool, Trouble> {
+    let settings = &desk.lease.runtime_config;
+    let process = settings["process"].as_str().unwrap_or("agent");
+    let Some(session) = desk.lease.setting("session_id").filter(|_| REMEMBERING.contains(&process)) else {
+        return Ok(false);
+    };
+    let asked = match desk.get(&format!("/sessions/{session}/compaction{}", namespace(desk))).await {
+        Ok(asked) => asked,
+        Err(Trouble::Refused { .. }) => return Ok(false),
+        Err(trouble) => return Err(trouble),
+    };
+    let (Some(system), Some(prompt)) = (asked["system_prompt"].as_str(), asked["prompt"].as_str()) else {
+        return Ok(false);
+    };
+    let request = ModelRequest {
+        body: body(model, system, prompt).to_string(),
+        agent_id: agent.to_owned(),
+        role: Some(ROLE.to_owned()),
+        turn_id: desk.lease.agent_turn_id.clone(),
+        call_id: String::new(),
+        step: 1,
+    };
+    let answer = match model.call(&request, &()).await {
+        Ok(answer) if answer.tool_calls.is_empty() && !answer.text.trim().is_empty() => answer,
+        Ok(_) => return Ok(false),
+        Err(error) => {
+            tracing::warn!(kind = error.kind(), "no summary could be had");
+            return Ok(false);
+        }
+    };
+    let path = format!("/sessions/{session}:compact{}", namespace(desk));
+    let done = desk.post(&path, &json!({ "summary": answer.text })).await?;
+    Ok(done["compacted"] == true)
+}
+
+fn body(model: &dyn ChatModel, system: &str, prompt: &str) -> Value {
+    let info = model.info();
+    let user = json!({ "role": "user", "content": prompt });
+    match info.provider {
+        Provider::OpenAiChat => {
+            json!({ "model": info.model, "messages": [{ "role": "system", "content": system }, user] })
+        }
+        Provider::AnthropicMessages => {
+            json!({ "model": info.model, "system": system, "messages": [user], "max_tokens": MAX_TOKENS })
+        }
+    }
+}
