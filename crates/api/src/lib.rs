@@ -9,6 +9,7 @@ pub mod batches;
 pub mod boxes;
 pub mod calls;
 pub mod cards;
+pub mod chunks;
 pub mod claim;
 pub mod collect;
 pub mod compose;

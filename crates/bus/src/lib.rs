@@ -11,6 +11,6 @@ mod nats;
 mod relay;
 mod subjects;
 
-pub use chunks::Chunk;
+pub use cardwire_kernel::Chunk;
 pub use nats::{Bus, BusError};
 pub use relay::STREAM;

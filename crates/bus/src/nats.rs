@@ -1,6 +1,6 @@
 //! The connection to NATS, and the tasks that use it.
 
-use crate::{doorbell, relay};
+use crate::{chunks, doorbell, relay};
 use async_nats::{Client, ConnectOptions, Event};
 use cardwire_kernel::{
     Kernel,
@@ -58,6 +58,8 @@ impl Bus {
         }
         let (client, hearing) = (self.client.clone(), Arc::clone(kernel));
         kernel.tasks().spawn(|stop| doorbell::hear(client, hearing, stop));
+        let (client, chunks) = (self.client.clone(), kernel.listen_to_chunks());
+        kernel.tasks().spawn(|stop| chunks::send(client, chunks, stop));
         let (client, telling) = (self.client.clone(), Arc::clone(kernel));
         kernel.tasks().spawn(|stop| relay::relay(client, telling, stop));
     }

@@ -13,7 +13,7 @@ use crate::{
     pmo::{PmoConfig, Slots},
     sessions::Pointed,
     spawn::Tasks,
-    turns::Turnstile,
+    turns::{Chunk, Turnstile, WAITING_CHUNKS},
 };
 use cardwire_model::{
     BoxHead, BoxId, CardId, Hash256, Project, ProjectId, Timestamp, Token, TurnId, WorkerTarget,
@@ -80,6 +80,7 @@ pub struct Kernel {
     pub(crate) batch_looks: Looks,
     pub(crate) pmo_slots: Slots,
     pub(crate) bells: Bells,
+    pub(crate) chunks: tokio::sync::broadcast::Sender<Arc<Chunk>>,
     pub(crate) watchdog: Policy,
     doorbell: Arc<dyn Doorbell>,
     tasks: Tasks,
@@ -111,6 +112,7 @@ impl Kernel {
             batch_looks: Looks::default(),
             pmo_slots: Slots::new(&config.pmo),
             bells: Bells::default(),
+            chunks: tokio::sync::broadcast::Sender::new(WAITING_CHUNKS),
             watchdog: config.watchdog,
             doorbell: config.doorbell,
             tasks: Tasks::default(),

@@ -148,18 +148,19 @@ impl Kernel {
         from: (Agent, Option<Head>),
         moment: &Moment,
     ) -> Result<Handled, KernelError> {
+        let calling = self.calling(project, from).await?;
+        calling.check_tool(call)?;
         match call.tool.as_str() {
             PROVISION => {
                 let (commit, result) = self.provision(project, call, moment).await?;
                 Ok(Handled::Done(commit, result))
             }
             FORK => {
-                let decision = self.fork(project, call, tool_call_id, from, moment).await?;
+                let decision = self.fork(project, call, tool_call_id, calling, moment).await?;
                 Ok(Handled::Started(Box::new(decision)))
             }
             _ => {
                 let command = self.delegation(project, call).await?;
-                let calling = self.calling(project, from).await?;
                 let (mut given, amiss) =
                     self.given(project, call, &command, &calling, &mut Seen::default()).await?;
                 amiss.check()?;
@@ -214,7 +215,8 @@ impl Kernel {
         if call.tool == PROVISION {
             return Ok(None);
         }
-        let calling = self.calling(project, from.clone()).await?;
+        let calling = self.calling(project, from).await?;
+        calling.check_tool(call)?;
         let lineage = self.lineage(project, &calling).await?;
         let budget = self.budget(project, call, &lineage).await?;
         let commands = if call.tool == FORK {
@@ -234,7 +236,7 @@ impl Kernel {
         }
         // What a fork as a whole is refused for is refused here too.
         if call.tool == FORK && !amiss {
-            self.fork(project, call, &calls::fresh_call_id(&moment), from, &moment).await?;
+            self.fork(project, call, &calls::fresh_call_id(&moment), calling, &moment).await?;
         }
         Ok(Some(answers))
     }

@@ -1,5 +1,6 @@
 //! Commands on turns: load what they touch, decide, commit, ring.
 
+mod chunk;
 mod claim;
 mod dispatch;
 mod reads;
@@ -8,6 +9,8 @@ mod roster;
 mod run;
 mod watchdog;
 
+pub use chunk::Chunk;
+pub(crate) use chunk::WAITING as WAITING_CHUNKS;
 pub use claim::ClaimRequest;
 pub use reads::{TurnView, ViewedTurn};
 pub use roster::NewProfile;

@@ -101,6 +101,8 @@ pub const TODO_ITEMS: usize = 1_000;
 pub const COMPACT_KEEP: usize = 5;
 /// Most sections of one document of knowledge.
 pub const DOCUMENT_SECTIONS: usize = 10_000;
+/// Bytes of one chunk of an answer while it is written. A message of the bus takes a megabyte, with room for the rest.
+pub const CHUNK_BYTES: usize = 512 * 1024;
 /// Steps or turns that one sum of costs may go through.
 pub const COST_STEPS: usize = 100_000;
 /// Calls that one sum by layer or card may go through.

@@ -85,3 +85,28 @@ pub struct IdentityEdge {
     /// When.
     pub created_at: Timestamp,
 }
+
+/// Whether a profile's `allowed_tools` and `allowed_internal_tools` let its agents call a tool. A profile that has neither
+/// list allows everything.
+pub fn allows_tool(profile: &serde_json::Value, tool: &str) -> bool {
+    let lists = ["allowed_tools", "allowed_internal_tools"];
+    let mut given = lists.iter().filter_map(|name| profile.get(*name)?.as_array()).peekable();
+    given.peek().is_none() || given.flatten().any(|name| name == tool)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::allows_tool;
+    use serde_json::json;
+
+    #[test]
+    fn a_profile_that_names_no_tools_allows_all() {
+        assert!(allows_tool(&json!({}), "fork_join") && allows_tool(&json!(null), "fork_join"));
+        let one = json!({ "allowed_tools": ["look"] });
+        assert!(allows_tool(&one, "look") && !allows_tool(&one, "fork_join"));
+        assert!(!allows_tool(&json!({ "allowed_internal_tools": [] }), "fork_join"));
+        let both = json!({ "allowed_tools": ["look"], "allowed_internal_tools": ["fork_join"] });
+        assert!(allows_tool(&both, "look") && allows_tool(&both, "fork_join"));
+        assert!(!allows_tool(&both, "read_box"));
+    }
+}

@@ -4,6 +4,7 @@
 //! This crate must not know a concrete store, and decides nothing about facts or access.
 //! Invariant: every response, whatever went wrong, is JSON with a stable code and carries `traceparent`.
 
+mod chunks;
 mod error;
 mod gate;
 mod http;

@@ -1,6 +1,7 @@
 //! The router, built from the table of endpoints.
 
 use crate::{
+    chunks,
     error::{Answer, ApiError},
     gate, http,
     limit::RateLimit,
@@ -227,6 +228,8 @@ async fn dispatch(op: Op, request: crate::request::Request) -> Answer {
         Op::StartTurn => http::worker::start(request).await,
         Op::BeatTurn => http::worker::heartbeat(request).await,
         Op::AppendTurnCards => http::worker::append(request).await,
+        Op::SendChunk => http::worker::chunk(request).await,
+        Op::ReadChunks => chunks::read(request).await,
         Op::TakeStep => http::worker::step(request).await,
         Op::SuspendTurn => http::worker::suspend(request).await,
         Op::FinishTurn => http::worker::finish(request).await,

@@ -128,3 +128,18 @@ impl Act {
         Self::Fail { code, message: message.into() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// ST-07: what a run delivers is told from what its members do on the way.
+    #[test]
+    fn only_the_end_of_a_run_delivers() {
+        let end = Act::Finish { output: json!("done") };
+        assert!(end.delivers(&json!("done")) && !end.delivers(&json!("half done")));
+        assert!(!Act::Round(vec![]).delivers(&json!("done")));
+        assert!(!Act::fail("agent_failed", "done").delivers(&json!("done")));
+    }
+}

@@ -94,6 +94,16 @@ impl Team {
         self.agents.iter().find(|member| member.id == id)
     }
 
+    /// The model of somebody with this profile: the team's, with what it says of its own, and with what its profile says.
+    /// Empty where nobody says anything.
+    pub fn model_of(&self, own: Option<&Value>, profile: &Map<String, Value>) -> Map<String, Value> {
+        let mut model = self.model.as_object().cloned().unwrap_or_default();
+        for more in [own, profile.get("llm_config")].into_iter().flatten() {
+            model.extend(more.as_object().cloned().unwrap_or_default());
+        }
+        model
+    }
+
     /// Where a dynamic process starts.
     pub(crate) fn entry(&self) -> Option<&Member> {
         match &self.entry {

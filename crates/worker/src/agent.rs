@@ -8,6 +8,8 @@ use crate::{
     desk::{Composed, Desk, Ending},
     models::Models,
     profile::{Profile, RunLimits},
+    profiles::Profiles,
+    stream,
     tools::{
         Bench, Outcome, WAIT_SECONDS,
         external::External,
@@ -22,7 +24,7 @@ use cardwire_model::Provider;
 use serde_json::{Value, json};
 use std::sync::{
     Arc,
-    atomic::{AtomicBool, Ordering},
+    atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
 /// How often a model is told what is missing before its turn fails.
@@ -41,6 +43,7 @@ pub(crate) enum Rest {
 #[derive(Debug)]
 pub(crate) struct Shop {
     pub(crate) models: Models,
+    pub(crate) profiles: Profiles,
     pub(crate) external: External,
 }
 
@@ -68,13 +71,13 @@ pub(crate) async fn run_with(
     record: Option<&Transcript>,
 ) -> Result<Rest, Trouble> {
     let limits = RunLimits::of(&desk.lease.runtime_config);
-    let required = submit::required(&desk.view().await?["result_fields"]);
+    let required = submit::required(&desk.result_fields().await?);
     let past = match desk.lease.setting("forked_from") {
         Some(turn) if record.is_none() => Some(past(desk, turn).await?),
         Some(_) | None => None,
     };
     let bench = Bench { desk, profile, limits, required: &required, external, record, past };
-    Turn { bench, model, desk, compacted: AtomicBool::new(false) }.go().await
+    Turn { bench, model, desk, compacted: AtomicBool::new(false), chunks: AtomicU64::new(0) }.go().await
 }
 
 /// A model's configuration with what a run says otherwise.
@@ -104,6 +107,8 @@ struct Turn<'a> {
     desk: &'a Desk,
     /// The session was compacted for this run of the turn: at most once (CP-01).
     compacted: AtomicBool,
+    /// How many chunks were passed on.
+    chunks: AtomicU64,
 }
 
 impl Turn<'_> {
@@ -224,7 +229,10 @@ impl Turn<'_> {
             call_id: composed.call_id.clone(),
             step,
         };
-        self.model.call(&request, &()).await
+        let first = self.chunks.load(Ordering::Relaxed);
+        let (answer, next) = stream::call(self.desk, self.model.as_ref(), &request, first).await;
+        self.chunks.store(next, Ordering::Relaxed);
+        answer
     }
 
     /// What the composer is asked for.

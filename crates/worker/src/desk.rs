@@ -3,7 +3,7 @@
 use crate::{
     lease::Lease,
     line::{Line, read},
-    transcript::Transcript,
+    transcript::{Transcript, kind},
     trouble::Trouble,
 };
 use serde::Deserialize;
@@ -102,6 +102,17 @@ impl Desk {
         read(self.get(&format!("/boxes/{box_id}/cards?limit={CARDS}")).await?)
     }
 
+    /// What the deliverable must have: the latest `task.result_fields` that the turn was given (WK-04).
+    pub(crate) async fn result_fields(&self) -> Result<Value, Trouble> {
+        let cards = self.box_cards(&self.lease.context_box_id).await?;
+        if cards.len() >= CARDS as usize {
+            // There may be more than these. The view has all, but costs several times as much.
+            return Ok(self.view().await?["result_fields"].take());
+        }
+        let latest = cards.into_iter().rev().find(|card| kind(card) == "task.result_fields");
+        Ok(latest.map_or(Value::Null, |mut card| card["content"].take()))
+    }
+
     /// Writes cards, and the step that wrote them.
     pub(crate) async fn append(&self, cards: Vec<Value>, step: Option<Value>) -> Result<(), Trouble> {
         let mut body = json!({ "cards": cards });
@@ -141,6 +152,14 @@ impl Desk {
     /// Gives the turn back for somebody else to go on with.
     pub(crate) async fn release(&self) -> Result<(), Trouble> {
         self.say(":release", json!({ "reason": "worker_stops", "keep_calls": true })).await.map(drop)
+    }
+
+    /// Lets others watch what is being written.
+    pub(crate) async fn chunk(&self, index: u64, text: &str) -> Result<(), Trouble> {
+        let path = self.path(&format!("/l0/turns/{}/chunks", self.lease.agent_turn_id));
+        let body = json!({ "turn_epoch": self.lease.turn_epoch, "index": index, "text": text });
+        let trace = Some(self.lease.trace_id.as_str());
+        self.line.post(path, Some(&self.lease.turn_token), &body, trace, None).await.map(drop)
     }
 
     pub(crate) async fn heartbeat(&self) -> Result<(), Trouble> {

@@ -8,7 +8,8 @@ use crate::{
     line::{Line, read},
     models::Models,
     port::Port,
-    profile::{Profile, RunLimits},
+    profile::RunLimits,
+    profiles::Profiles,
     team_run,
     tools::external::External,
     trouble::Trouble,
@@ -54,7 +55,11 @@ pub struct Worker {
 impl Worker {
     /// A worker that speaks to the kernel through `port`; `keys` open models and sign calls of tools.
     pub fn new(config: WorkerConfig, port: Arc<dyn Port>, keys: Arc<dyn Keys>) -> Self {
-        let shop = Shop { models: Models::new(Arc::clone(&keys)), external: External::new(keys) };
+        let shop = Shop {
+            models: Models::new(Arc::clone(&keys)),
+            profiles: Profiles::default(),
+            external: External::new(keys),
+        };
         Self { config, line: Line::new(port), shop: Arc::new(shop) }
     }
 
@@ -191,7 +196,7 @@ async fn work(desk: &Desk, shop: &Shop) -> Result<Rest, Trouble> {
     if desk.lease.setting("team_card_id").is_some() {
         return team_run::run(desk).await;
     }
-    let profile = Profile::of(&desk.box_cards(&desk.lease.profile_box_id).await?);
+    let profile = shop.profiles.of(desk).await?;
     agent::run(desk, &profile, shop).await
 }
 

@@ -1,6 +1,7 @@
 //! What an agent is, as far as whoever runs it must know.
 
-use serde_json::{Map, Value};
+use cardwire_model::allows_tool;
+use serde_json::Value;
 
 /// Settings of one run, with the defaults of PR-11.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,20 +29,19 @@ impl RunLimits {
 /// A profile.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Profile {
-    fields: Map<String, Value>,
+    content: Value,
 }
 
 impl Profile {
     /// The latest profile card of a box.
     pub(crate) fn of(cards: &[Value]) -> Self {
         let card = cards.iter().rev().find(|card| card["type"] == "sys.profile");
-        let fields = card.and_then(|card| card["content"].as_object()).cloned().unwrap_or_default();
-        Self { fields }
+        Self { content: card.map_or(Value::Null, |card| card["content"].clone()) }
     }
 
     /// Which model it uses, and how.
     pub(crate) fn model(&self) -> Option<&Value> {
-        self.fields.get("llm_config").filter(|config| config.is_object())
+        self.content.get("llm_config").filter(|config| config.is_object())
     }
 
     /// The name under which its model knows the agent; the agent's own when absent.
@@ -49,25 +49,20 @@ impl Profile {
         self.model()?.get("agent")?.as_str()
     }
 
-    /// Whether the agent may call a tool. A profile that names none allows all.
+    /// Whether the agent may call a tool.
     pub(crate) fn allows(&self, tool: &str) -> bool {
-        let lists = ["allowed_tools", "allowed_internal_tools"];
-        let mut given = lists.iter().filter_map(|name| self.fields.get(*name)?.as_array()).peekable();
-        if given.peek().is_none() {
-            return true;
-        }
-        given.flatten().any(|name| name == tool)
+        allows_tool(&self.content, tool)
     }
 
     /// Tools that are allowed by name, whether or not they come with the worker.
     pub(crate) fn named_tools(&self) -> Vec<&str> {
-        let list = self.fields.get("allowed_tools").and_then(Value::as_array);
+        let list = self.content.get("allowed_tools").and_then(Value::as_array);
         list.into_iter().flatten().filter_map(Value::as_str).collect()
     }
 
     /// The tools of which one must end the turn; none when a plain answer does.
     pub(crate) fn must_end_with(&self) -> Vec<&str> {
-        match self.fields.get("must_end_with") {
+        match self.content.get("must_end_with") {
             Some(Value::String(name)) => vec![name],
             Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
             _ => vec![],
@@ -85,17 +80,6 @@ mod tests {
             json!({ "type": "sys.profile", "content": {} }),
             json!({ "type": "sys.profile", "content": fields }),
         ])
-    }
-
-    #[test]
-    fn a_profile_that_names_no_tools_allows_all() {
-        assert!(profile(json!({})).allows("fork_join"));
-        let one = profile(json!({ "allowed_tools": ["look"] }));
-        assert!(one.allows("look") && !one.allows("fork_join"));
-        assert!(!profile(json!({ "allowed_internal_tools": [] })).allows("fork_join"));
-        let both = profile(json!({ "allowed_tools": ["look"], "allowed_internal_tools": ["fork_join"] }));
-        assert!(both.allows("look") && both.allows("fork_join") && !both.allows("read_box"));
-        assert_eq!(both.named_tools(), ["look"]);
     }
 
     #[test]

@@ -67,6 +67,8 @@ pub enum Op {
     BeatTurn,
     AppendTurnCards,
     TakeStep,
+    SendChunk,
+    ReadChunks,
     SuspendTurn,
     FinishTurn,
     ReleaseTurn,

@@ -1,8 +1,11 @@
 //! Turns: dispatching and following them, and what their workers say (API-10).
 
-use super::{AGENT_ID, CURSOR, Endpoint, LIMIT, Op, Query, SINCE, TRACE_ID, UNTIL, get, json, post, text};
+use super::{
+    AGENT_ID, CURSOR, Endpoint, LIMIT, Op, Query, SINCE, TRACE_ID, UNTIL, get, json, post, text, typed,
+};
 use crate::{
     Access,
+    chunks::{ChunkIn, ChunkOut},
     claim::{ClaimIn, ClaimOut},
     dispatch::{DispatchIn, DispatchOut},
     finish::{EndedOut, FinishIn, ReleaseIn, ReleasedOut},
@@ -74,6 +77,21 @@ pub(super) const ENDPOINTS: &[Endpoint] = &[
         "/projects/{project_id}/l0/turns/{agent_turn_id}:release",
         "Give the turn back unfinished.",
         (200, json::<ReleasedOut>()),
+    ),
+    post(
+        Op::SendChunk,
+        "/projects/{project_id}/l0/turns/{agent_turn_id}/chunks",
+        Access::Turn(Operate),
+        "Pass on what a model is writing to those who watch. It is kept by nobody.",
+        json::<ChunkIn>(),
+        (204, None),
+    ),
+    get(
+        Op::ReadChunks,
+        "/projects/{project_id}/turns/{agent_turn_id}/chunks",
+        Access::Project(Read),
+        "What the turn is writing, as server-sent events, until it has ended. Only from now on, and only what this server hears.",
+        typed::<ChunkOut>(&["text/event-stream"]),
     ),
     get(
         Op::ViewTurn,

@@ -5,7 +5,7 @@ use crate::{
     Kernel, KernelError,
     pmo::{Calling, Seen},
 };
-use cardwire_model::{Agent, Head, Keys, ProjectId, Realm};
+use cardwire_model::{Keys, ProjectId, Realm};
 use cardwire_protocol::{
     Decision, Moment, Rejection,
     batch::{
@@ -25,11 +25,10 @@ impl Kernel {
         project: &ProjectId,
         call: &Call,
         tool_call_id: &str,
-        from: (Agent, Option<Head>),
+        calling: Calling,
         moment: &Moment,
     ) -> Result<Decision<Answered>, KernelError> {
         let fork = Fork::parse(&call.args, &call.pmo).map_err(Rejection::from)?;
-        let calling = self.calling(project, from).await?;
         let given = self.given_tasks(project, call, &fork, &calling).await?;
         Ok(fork::decide(project, call, tool_call_id.to_owned(), &fork, &given, moment)?)
     }

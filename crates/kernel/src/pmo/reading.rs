@@ -2,7 +2,9 @@
 //! fork with many tasks reads each profile and each box once.
 
 use crate::{Kernel, KernelError};
-use cardwire_model::{Agent, AgentId, BoxHead, BoxId, Head, Keys, Profile, ProjectId, Realm, TurnId};
+use cardwire_model::{
+    Agent, AgentId, BoxHead, BoxId, Head, Keys, Profile, ProjectId, Realm, TurnId, allows_tool,
+};
 use cardwire_protocol::{
     Rejection,
     handover::pack::{self, Inherited},
@@ -26,9 +28,19 @@ pub(crate) struct Calling {
     policy: Option<Value>,
     /// Tokens of the model's window.
     pub(crate) window: Option<u64>,
+    /// The profile's own words.
+    profile: Value,
 }
 
 impl Calling {
+    /// Whether a turn of the caller may call this tool. Operators may call any in its name.
+    pub(crate) fn check_tool(&self, call: &Call) -> Result<(), Rejection> {
+        if call.by_turn.is_none() || allows_tool(&self.profile, &call.tool) {
+            return Ok(());
+        }
+        Err(Rejection::Forbidden(format!("{} is not among the tools of this agent", call.tool)))
+    }
+
     /// The turn that the call belongs to.
     pub(crate) fn live_turn(&self) -> Option<TurnId> {
         self.head.as_ref().and_then(|head| head.live.as_ref()).map(|live| live.turn_id)
@@ -100,7 +112,8 @@ impl Kernel {
             Err(error) => return Err(error),
         };
         let window = content.pointer("/llm_config/context_window").and_then(Value::as_u64);
-        Ok(Calling { agent, head, policy: content.get("delegation_policy").cloned(), window })
+        let policy = content.get("delegation_policy").cloned();
+        Ok(Calling { agent, head, policy, window, profile: content })
     }
 
     /// Everything that one handover needs to be decided, and what is amiss with its boxes.

@@ -124,8 +124,9 @@ impl Patch {
             Some(ResultsOp::Reset) | None => &[],
         };
         let messages = messages.iter().filter_map(|message| Some((MESSAGES, message.id.as_deref()?)));
+        let finish = self.finish_agent.as_ref().and_then(|finish| finish.message_id.as_deref());
         let results = results.iter().filter_map(|result| Some((RESULTS, result.get("task_id")?.as_str()?)));
-        messages.chain(results).collect()
+        messages.chain(finish.map(|id| (MESSAGES, id))).chain(results).collect()
     }
 
     /// Whether it only adds to lists, so that it goes together with any other patch (ST-16).

@@ -419,6 +419,17 @@ fn st_12_13_14_the_end_of_an_agents_part_is_one_patch() {
 }
 
 #[test]
+fn st_03_14_the_end_of_a_part_that_is_told_twice_under_one_name_is_one_message() {
+    let mut world = World::new();
+    let mut named = finish("writer", json!("draft"));
+    named.finish_agent.as_mut().unwrap().message_id = Some("turn_1_1".to_owned());
+    world.patch(&named);
+    world.patch(&append(vec![human("a", "one")]));
+    world.patch(&named);
+    assert_eq!(world.texts(), ["【RESULT】agent=writer task=t1 status=completed deliverable=writer", "one"]);
+}
+
+#[test]
 fn st_16_additions_go_together_and_other_changes_want_the_version_they_saw() {
     let mut world = World::new();
     let at = |expected, patch: Patch| Patch { expected_version: Some(expected), ..patch };

@@ -10,6 +10,7 @@ use crate::{
 use axum::http::StatusCode;
 use cardwire_api::{
     ErrorCode,
+    chunks::ChunkIn,
     claim::{ClaimIn, ClaimOut, LeaseOut},
     finish::{EndedOut, FinishIn, ReleaseIn, ReleasedOut},
     parse,
@@ -80,6 +81,13 @@ pub(crate) async fn append(request: Request) -> Answer {
     };
     let command = Command::Append(Append { fence, cards, calls: vec![], step });
     run(&request, command, StatusCode::OK, AppendedOut::new).await
+}
+
+pub(crate) async fn chunk(request: Request) -> Answer {
+    let body: ChunkIn = request.body()?;
+    let fence = fence(&request, body.turn_epoch)?;
+    request.state.kernel.send_chunk(request.project()?, &fence, body.index, body.text).await?;
+    respond::no_content()
 }
 
 pub(crate) async fn step(request: Request) -> Answer {

@@ -65,6 +65,7 @@ fn body(op: Op, id: &str) -> String {
         Op::StartTurn | Op::BeatTurn | Op::ReleaseTurn => json!({ "turn_epoch": 1 }),
         Op::AppendTurnCards => json!({ "turn_epoch": 1, "cards": [] }),
         Op::TakeStep => json!({ "turn_epoch": 1, "phase": "x" }),
+        Op::SendChunk => json!({ "turn_epoch": 1, "index": 0, "text": "secret" }),
         Op::SuspendTurn => json!({ "turn_epoch": 1, "waiting_tool_call_ids": ["c"] }),
         Op::FinishTurn => json!({ "turn_epoch": 1, "status": "success" }),
         Op::ReportTool => json!({
@@ -119,6 +120,7 @@ fn body(op: Op, id: &str) -> String {
         | Op::RebuildHead
         | Op::ListInbox
         | Op::ListSteps
+        | Op::ReadChunks
         | Op::SumCost
         | Op::ListEdges
         | Op::ListIdentityEdges

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod carry_out;
+mod chunks;
 mod claim;
 mod dispatch;
 mod dispatch_boxes;

@@ -277,3 +277,21 @@ fn a_role_knows_its_context() {
         );
     }
 }
+
+/// API-17
+#[test]
+fn a_model_is_the_teams_unless_somebody_says_otherwise() {
+    let mut given = document("dynamic", &["a", "b"]);
+    given["model"] = json!({ "provider": "scripted", "model": "m", "params": { "seed": 1 } });
+    given["agents"][0]["model"] = json!({ "model": "own" });
+    given["agents"][0]["profile"]["llm_config"] = json!({ "params": { "seed": 2 } });
+    let team = Team::parse(&given).unwrap();
+    let model = |id: &str| {
+        let member = team.member(id).unwrap();
+        Value::Object(team.model_of(member.model.as_ref(), &member.profile))
+    };
+    assert_eq!(model("b"), given["model"]);
+    assert_eq!(model("a"), json!({ "provider": "scripted", "model": "own", "params": { "seed": 2 } }));
+    let silent = Team::parse(&document("dynamic", &["a"])).unwrap();
+    assert!(silent.model_of(None, &Map::new()).is_empty());
+}

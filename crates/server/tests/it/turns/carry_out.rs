@@ -13,6 +13,7 @@ on_both! {
     a_worker_that_comes_up_again_is_given_what_it_held;
     a_turn_is_given_back_with_its_calls_if_it_says_so;
     cards_come_with_the_step_that_wrote_them;
+    the_tools_of_a_profile_bind_its_turns;
 }
 
 /// Writes a card that makes these calls.
@@ -172,4 +173,29 @@ async fn cards_come_with_the_step_that_wrote_them(api: Api) {
     assert_eq!((&steps[0]["step_id"], &steps[0]["metadata"]), (&json!("step_1"), &json!({ "n": 1 })));
     let wrong = json!({ "cards": [], "step": { "phase": "" } });
     api.verb(&held, "/cards", wrong).await.expect_error(400, "bad_request");
+}
+
+/// What a profile does not allow, no turn of its agents gets done, whatever its worker believes.
+async fn the_tools_of_a_profile_bind_its_turns(api: Api) {
+    let profile =
+        json!({ "worker_target": "w1", "system_prompt": "x", "allowed_tools": ["provision_agent"] });
+    api.with(&api.admin, "PUT", "/projects/p1/profiles/Strict", &profile.to_string()).await.expect(201);
+    let made = json!({ "agent_id": "strict", "profile_name": "Strict" });
+    let agent = api.post("/projects/p1/agents", made).await.expect(201);
+    api.profile("p1").await;
+    let context = api.context("do it").await;
+    let order =
+        json!({ "agent_id": "strict", "profile_box_id": agent["profile_box_id"], "context_box_id": context });
+    api.send_turn(&order).await.expect(201);
+    let leased = api.claim_with(json!({ "worker_target": "w1", "start": true })).await.remove(0);
+    make(&api, &leased, &["c1", "c2"]).await;
+    let refused = carry_out(&api, &leased, "delegate_async", "c1", task(), json!({})).await;
+    refused.expect_error(403, "forbidden");
+    let allowed = json!({ "agent_id": "new", "profile_name": "Helper" });
+    carry_out(&api, &leased, "provision_agent", "c2", allowed, json!({})).await.expect(200);
+    let expected = [(json!("c1"), json!("failed")), (json!("c2"), json!("success"))];
+    assert_eq!(answers(&api, &leased).await, expected);
+    // An operator may do anything in its name.
+    let body = json!({ "caller_agent_id": "strict", "args": task() });
+    api.post("/projects/p1/pmo/delegate_async:call", body).await.expect(200);
 }
