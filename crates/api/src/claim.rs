@@ -8,7 +8,7 @@ use cardwire_kernel::{
         claim::{Lease, LeaseKind, LeasedTurn},
     },
 };
-use cardwire_model::{CanonicalJson, Invalid, ProjectId, Status, limits};
+use cardwire_model::{CanonicalJson, Invalid, ProjectId, Status, TurnId, limits};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use utoipa::ToSchema;
@@ -39,6 +39,10 @@ pub struct ClaimIn {
     /// The worker has just come up: running turns that one with its name held are given back first, whatever became of it.
     #[serde(default)]
     pub recover: bool,
+    /// With `recover`: turns that the worker knows of and is at, which it keeps.
+    #[serde(default)]
+    #[schema(max_items = 10000)]
+    pub holding: Vec<String>,
 }
 
 impl ClaimIn {
@@ -55,8 +59,14 @@ impl ClaimIn {
             projects: self.projects.as_deref().map(read_projects).transpose()?,
             start: self.start,
             recover: self.recover,
+            holding: holding(&self.holding)?,
         })
     }
+}
+
+fn holding(turns: &[String]) -> Result<Vec<TurnId>, Invalid> {
+    Invalid::check_size("holding", turns.len(), limits::HOLDING_TURNS, "turns")?;
+    parse::list("holding", turns)
 }
 
 fn read_projects(names: &[String]) -> Result<Vec<ProjectId>, Invalid> {

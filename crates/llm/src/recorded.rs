@@ -51,7 +51,7 @@ mod tests {
             usage: Usage::default(),
             model: "m".to_owned(),
         };
-        let model = Recorded::new(vec![answer("one"), answer("two")]);
+        let model = Recorded::new(vec![Ok(answer("one")), Ok(answer("two"))]);
         let mut request = ModelRequest {
             body: String::new(),
             agent_id: "a".to_owned(),

@@ -103,6 +103,8 @@ pub const COMPACT_KEEP: usize = 5;
 pub const DOCUMENT_SECTIONS: usize = 10_000;
 /// Bytes of one chunk of an answer while it is written. A message of the bus takes a megabyte, with room for the rest.
 pub const CHUNK_BYTES: usize = 512 * 1024;
+/// Turns that a worker may say it is at when it claims.
+pub const HOLDING_TURNS: usize = 10_000;
 /// Steps or turns that one sum of costs may go through.
 pub const COST_STEPS: usize = 100_000;
 /// Calls that one sum by layer or card may go through.

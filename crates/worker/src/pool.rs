@@ -78,7 +78,7 @@ impl Worker {
                 continue;
             }
             let claimed = tokio::select! {
-                claimed = self.claim(free, recover) => claimed,
+                claimed = self.claim(free, recover, &turns) => claimed,
                 // A turn that ends makes room for more than this claim asks for, and the map of turns smaller.
                 _ = stop.changed() => break,
             };
@@ -90,6 +90,7 @@ impl Worker {
                     }
                 }
                 Err(trouble) => {
+                    recover = true;
                     tracing::warn!(%trouble, "could not claim turns");
                     tokio::select! {
                         () = tokio::time::sleep(PAUSE) => {}
@@ -101,12 +102,17 @@ impl Worker {
         self.wind_up(turns).await;
     }
 
-    async fn claim(&self, free: usize, recover: bool) -> Result<Vec<Lease>, Trouble> {
+    /// Asks for turns. What was given in an answer that never came is given back first, as is what an earlier worker of
+    /// this name held.
+    async fn claim(&self, free: usize, recover: bool, turns: &Turns) -> Result<Vec<Lease>, Trouble> {
         let config = &self.config;
         let mut body = json!({
             "worker_target": config.target, "worker_id": config.name, "max_turns": free.min(100),
             "wait_ms": CLAIM_WAIT_MS, "start": true, "recover": recover,
         });
+        if recover {
+            body["holding"] = turns.by_id.keys().cloned().collect();
+        }
         if let Some(projects) = &config.projects {
             body["projects"] = projects.clone().into();
         }

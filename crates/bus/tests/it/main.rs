@@ -116,6 +116,7 @@ fn claim(project: &ProjectId) -> ClaimRequest {
         projects: None,
         start: true,
         recover: false,
+        holding: vec![],
     }
 }
 

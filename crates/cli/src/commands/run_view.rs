@@ -80,14 +80,13 @@ impl View {
     }
 
     async fn name_agents(&mut self, client: &Client, project: &str) -> Result<(), Failure> {
-        let agents: Vec<_> = self.turns.iter().map(|turn| cell(&turn["agent_id"])).collect();
+        let agents = self.turns.iter().map(|turn| cell(&turn["agent_id"]));
         // Those that were made in the run have ids that say nothing to people.
-        for agent in agents.into_iter().filter(|agent| agent.len() > MADE) {
-            if !self.names.contains_key(&agent) {
-                let known = client.get(&Route::in_project(project, &["agents", &agent])?).await?;
-                let name = cell(&known.parse::<Value>()?["profile_name"]);
-                self.names.insert(agent, name);
-            }
+        let unnamed = |agent: &String| agent.len() > MADE && !self.names.contains_key(agent);
+        let agents: Vec<_> = agents.filter(unnamed).collect();
+        for agent in agents {
+            let known = client.get(&Route::in_project(project, &["agents", &agent])?).await?;
+            self.names.insert(agent, cell(&known.parse::<Value>()?["profile_name"]));
         }
         Ok(())
     }

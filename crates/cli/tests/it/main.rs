@@ -22,6 +22,7 @@ mod readme;
 mod sessions;
 mod sessions_crash;
 mod tck;
+mod teams;
 mod tls;
 mod tokens;
 mod turns;

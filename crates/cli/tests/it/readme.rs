@@ -58,6 +58,10 @@ fn tour(backend: Backend) {
         "(holds)",
         "after this call.",
         "It is red.",
+        "Storing time series",
+        "framework",
+        "the same: 3 calls",
+        "ORIGINAL",
     ] {
         assert!(output.contains(expected), "no {expected} in\n{output}\n{errors}");
     }

@@ -1,7 +1,7 @@
 //! Claiming: a worker waits for rows and is given leases.
 
 use crate::{Caller, Kernel, KernelError};
-use cardwire_model::{Hash256, ProjectId, WorkerTarget};
+use cardwire_model::{Hash256, ProjectId, TurnId, WorkerTarget};
 use cardwire_protocol::{
     Moment,
     turn::claim::{self, Candidate, Claim, Claimed, Lease},
@@ -30,6 +30,8 @@ pub struct ClaimRequest {
     pub start: bool,
     /// Give back first what a worker of this name held.
     pub recover: bool,
+    /// But not these turns, which it knows of and is at.
+    pub holding: Vec<TurnId>,
 }
 
 /// How long a waiting claim goes without looking. Work of other processes is found this way when no bus tells of it.

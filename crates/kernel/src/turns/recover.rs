@@ -54,6 +54,7 @@ impl Kernel {
             let held = |item: &&InboxItem| {
                 item.worker_id.as_deref() == Some(&request.worker_id)
                     && item.worker_target == request.worker_target
+                    && !request.holding.contains(&item.turn_id)
             };
             for item in rows.iter().filter(held) {
                 self.give_back(project, caller, item).await?;

@@ -152,6 +152,7 @@ impl Desk {
             projects: None,
             start: true,
             recover: false,
+            holding: vec![],
         }
     }
 

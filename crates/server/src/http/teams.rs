@@ -228,10 +228,7 @@ fn profile_of(
 ) -> Map<String, Value> {
     let mut fields = fields.clone();
     fields.entry("worker_target").or_insert_with(|| cardwire_team::WORKER_TARGET.into());
-    let mut config = team.model.as_object().cloned().unwrap_or_default();
-    for own in [model, fields.get("llm_config")].into_iter().flatten() {
-        config.extend(own.as_object().cloned().unwrap_or_default());
-    }
+    let mut config = team.model_of(model, &fields);
     if !config.is_empty() {
         config.entry("agent").or_insert_with(|| name.into());
         fields.insert("llm_config".to_owned(), config.into());

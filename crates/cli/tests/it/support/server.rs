@@ -8,7 +8,7 @@ use std::{
     path::PathBuf,
     process::{Child, Command, ExitStatus, Stdio},
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicU32, Ordering},
         mpsc,
     },
@@ -156,7 +156,7 @@ fn read(path: &std::path::Path) -> String {
 }
 
 /// Lines of a process as they come.
-pub(crate) struct Lines(mpsc::Receiver<String>);
+pub(crate) struct Lines(Mutex<mpsc::Receiver<String>>);
 
 impl Lines {
     /// Reads on in the background, so that the process never waits for us.
@@ -169,12 +169,12 @@ impl Lines {
                 }
             }
         });
-        Self(lines)
+        Self(Mutex::new(lines))
     }
 
     /// The next line; `None` when the process has closed its output.
     pub(crate) fn next(&self) -> Option<String> {
-        match self.0.recv_timeout(DEADLINE) {
+        match self.0.lock().unwrap().recv_timeout(DEADLINE) {
             Ok(line) => Some(line),
             Err(mpsc::RecvTimeoutError::Disconnected) => None,
             Err(mpsc::RecvTimeoutError::Timeout) => panic!("no line within {DEADLINE:?}"),

@@ -220,6 +220,7 @@ async fn claim(world: Rc<World>) {
         projects: None,
         start: world.shared.chance(500),
         recover: false,
+        holding: vec![],
     };
     let Ok(leases) = world.kernel().claim_now(&caller(), &request).await else { return };
     for lease in leases {

@@ -52,6 +52,7 @@ pub(super) async fn drain(world: Rc<World>) -> Result<(), String> {
             projects: None,
             start: true,
             recover: false,
+            holding: vec![],
         };
         let leases =
             kernel.claim_now(&caller(), &request).await.map_err(|error| format!("drain: {error}"))?;

@@ -141,6 +141,9 @@ async fn a_worker_that_comes_up_again_is_given_what_it_held(api: Api) {
     assert!(api.claim_with(claim("w2")).await.is_empty(), "it is somebody else's");
     let again = api.claim_with(claim("w1")).await;
     assert_eq!((again.len(), &again[0].turn, again[0].epoch), (1, &held.turn, held.epoch + 1));
+    // A worker that lost an answer says what it has.
+    let more = json!({ "worker_id": "w1", "start": true, "recover": true, "holding": [again[0].turn] });
+    assert!(api.claim_with(more).await.is_empty());
     // Its calls are still to be answered, by the one who holds it now and by nobody else.
     let result = json!({
         "content": { "status": "success" }, "metadata": { "type": "tool.result" }, "tool_call_id": "c1",

@@ -1,0 +1,22 @@
+//! Teams as their users run them (PR, WK, API-17): the real binary, scripted models, both stores.
+
+mod crew;
+mod stage;
+
+mod approval;
+mod cancel;
+mod compaction;
+mod crash;
+mod dynamic;
+mod examples;
+mod files;
+mod hierarchical;
+mod http;
+mod many;
+mod map_reduce;
+mod react;
+mod replay;
+mod sequential;
+mod sessions;
+mod submit;
+mod tools;

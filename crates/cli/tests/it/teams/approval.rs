@@ -1,0 +1,106 @@
+//! Tools to which a person must agree, and questions to one.
+
+use super::{
+    crew::{calls, crew},
+    stage::{Ran, Stage, on_both_stores, text},
+};
+use serde_json::{Value, json};
+
+fn team() -> Value {
+    let rules = json!([
+        calls("a", 1, &[("publish", json!({ "title": "Boats" }))]),
+        { "match": { "agent": "a", "role": "tool", "contains": "\"approved\":false" }, "reply": "It stays in the drawer." },
+        { "match": { "agent": "a", "role": "tool" }, "reply": "It is out." },
+    ]);
+    let mut team = crew("sequential", &["a"], rules);
+    team["tools"] = json!([{ "name": "publish", "description": "Publishes.", "approval": "required" }]);
+    team["agents"][0]["profile"]["allowed_tools"] = json!(["publish"]);
+    team
+}
+
+/// Runs the team until it waits, and gives the turn that asks.
+fn waiting(stage: &Stage, team: &Value) -> (Ran, String) {
+    let ran = stage.run(team, "Publish it.", &[]);
+    ran.run.failed(1, "waits for a person");
+    let turn = stage.turns_of("a").remove(0);
+    assert_eq!(turn["status"], "suspended", "{turn:#}");
+    let turn = text(&turn["agent_turn_id"]).to_owned();
+    (ran, turn)
+}
+
+fn answer(stage: &Stage, turn: &str, words: &[&str]) {
+    stage.home.ok(&[&["turn", "answer", turn, "--project", "p1"], words].concat());
+}
+
+/// PR-10, WK-08
+#[test]
+fn a_run_waits_for_an_approval_and_goes_on_with_it() {
+    let team = team();
+    on_both_stores(|stage| {
+        let (ran, turn) = waiting(stage, &team);
+        let hint = ran.run.stderr.lines().find(|line| line.starts_with("hint: ")).unwrap();
+        assert!(hint.contains(&format!("cardwire turn answer {turn} --project p1")), "{hint}");
+        assert!(hint.contains("--resume") && hint.contains("--yes"), "{hint}");
+        // Nothing has happened meanwhile, however often one looks.
+        stage.resume(&team, &[]).run.failed(1, "waits for a person");
+        stage.home.cardwire(&["turn", "answer", &turn, "--project", "p1"]).failed(2, "publish");
+        answer(stage, &turn, &["--approve"]);
+        assert_eq!(stage.resume(&team, &[]).deliverable(), "It is out.");
+        assert_eq!(stage.turns_of("a").len(), 1);
+        stage
+            .home
+            .cardwire(&["turn", "answer", &turn, "--project", "p1", "--approve"])
+            .failed(3, "asks nobody");
+    });
+}
+
+/// PR-10
+#[test]
+fn a_model_sees_that_it_was_denied_and_why() {
+    let team = team();
+    on_both_stores(|stage| {
+        let (_, turn) = waiting(stage, &team);
+        answer(stage, &turn, &["--deny", "--reply", "Not before Monday."]);
+        assert_eq!(stage.resume(&team, &[]).deliverable(), "It stays in the drawer.");
+        let last = stage.sent("a").pop().unwrap();
+        let told = last
+            .said_by("tool")
+            .into_iter()
+            .any(|text| text.contains("denied") && text.contains("Not before Monday."));
+        assert!(told, "{last:#?}");
+    });
+}
+
+#[test]
+fn a_run_can_agree_to_everything_from_the_start() {
+    let team = team();
+    on_both_stores(|stage| {
+        assert_eq!(stage.run(&team, "Publish it.", &["--yes"]).deliverable(), "It is out.");
+    });
+}
+
+/// PR-10: the reply is there once.
+#[test]
+fn a_person_who_is_asked_can_reply_in_words() {
+    let rules = json!([
+        calls("a", 1, &[("ask_human", json!({ "question": "Which colour?" }))]),
+        { "match": { "agent": "a", "role": "tool", "contains": "Red" }, "reply": "Red it is." },
+    ]);
+    let team = crew("sequential", &["a"], rules);
+    on_both_stores(|stage| {
+        let ran = stage.run(&team, "Paint the boat.", &["--yes"]);
+        ran.run.failed(1, "Which colour?");
+        let turn = stage.turns_of("a").remove(0);
+        answer(stage, text(&turn["agent_turn_id"]), &["--reply", "Red, please."]);
+        assert_eq!(stage.resume(&team, &[]).deliverable(), "Red it is.");
+        let last = stage.sent("a").pop().unwrap();
+        assert_eq!(last.count("Red, please."), 1, "{last:#?}");
+    });
+}
+
+#[test]
+fn without_a_run_there_is_nothing_to_resume() {
+    on_both_stores(|stage| {
+        stage.resume(&team(), &[]).run.failed(3, "the team `crew` has no run");
+    });
+}

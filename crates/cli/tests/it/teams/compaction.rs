@@ -1,0 +1,74 @@
+//! Requests that are too long for their model (CP-01, CP-06).
+
+use super::{
+    crew::crew,
+    stage::{Stage, on_both_stores},
+};
+use serde_json::{Value, json};
+
+fn team(overflows: u32, summary: Value) -> Value {
+    crew(
+        "sequential",
+        &["a"],
+        json!([
+            { "match": { "role": "summariser" }, "reply": summary },
+            { "match": { "contains": "last", "times": overflows }, "error": "context_length" },
+            { "reply": "Alpha answers." },
+        ]),
+    )
+}
+
+/// A session with so many runs in it.
+fn talk(stage: &Stage, team: &Value) {
+    for question in ["one", "two", "three"] {
+        stage.run(team, question, &["--session", "s"]).deliverable();
+    }
+}
+
+/// CP-01, CP-04
+#[test]
+fn an_overflow_is_summarised_once_and_the_request_made_anew() {
+    let team = team(1, json!("SUMMARY"));
+    on_both_stores(|stage| {
+        talk(stage, &team);
+        stage.run(&team, "the last", &["--session", "s"]).deliverable();
+        let session = stage.session("s");
+        assert_eq!(session["compression__context"], "SUMMARY");
+        let people =
+            session["messages"].as_array().unwrap().iter().filter(|message| message["role"] == "human");
+        assert_eq!(people.count(), 4, "CP-07");
+        let sent = stage.sent("a");
+        let last = sent.last().unwrap();
+        assert_eq!((last.count("SUMMARY"), last.query()), (1, "the last"));
+        // The turn that was composed anew comes to the same when it is run again.
+        let turn = stage.turns_of("a").pop().unwrap();
+        let replay = stage.json(&["turn", "replay", turn["agent_turn_id"].as_str().unwrap()]);
+        assert_eq!(replay["same"], true, "{replay:#}");
+    });
+}
+
+/// CP-01
+#[test]
+fn a_second_overflow_is_told() {
+    let team = team(2, json!("SUMMARY"));
+    on_both_stores(|stage| {
+        talk(stage, &team);
+        stage.run(&team, "the last", &["--session", "s"]).failed("agent_failed", "context length");
+        assert_eq!(stage.session("s")["compression__context"], "SUMMARY");
+    });
+}
+
+/// CP-06
+#[test]
+fn without_a_summary_everything_stays_as_it_was() {
+    let team = team(1, json!(" "));
+    on_both_stores(|stage| {
+        talk(stage, &team);
+        let before = stage.session("s")["messages"].clone();
+        stage.run(&team, "the last", &["--session", "s"]).failed("agent_failed", "context length");
+        let session = stage.session("s");
+        assert_eq!(session["compression__context"], Value::Null);
+        let after = session["messages"].as_array().unwrap();
+        assert_eq!(&after[..before.as_array().unwrap().len()], before.as_array().unwrap().as_slice());
+    });
+}

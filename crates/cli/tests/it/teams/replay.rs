@@ -1,0 +1,196 @@
+//! Turns that are run again, forked and counted (RP-05, RP-06, OB-04).
+
+use super::{
+    crew::{calls, crew, says},
+    stage::{Ran, Stage, on_both_stores, text},
+};
+use serde_json::{Value, json};
+
+/// A team whose one agent forks a helper, looks something up, and answers.
+fn team() -> Value {
+    let help =
+        json!({ "tasks": [{ "target_strategy": "new", "target_ref": "helper", "instruction": "Count." }] });
+    let mut team = crew(
+        "sequential",
+        &["a"],
+        json!([
+            calls("a", 1, &[("fork_join", help), ("search_knowledge", json!({ "query": "nothing" }))]),
+            calls("a", 2, &[("no_such_tool", json!({}))]),
+            { "match": { "agent": "a", "step": 3 }, "reply": "Alpha has counted." },
+            says("helper", "Three."),
+        ]),
+    );
+    team["model"]["prices"] = json!({ "input": 1.0, "output": 2.0 });
+    team["profiles"] = json!([{ "name": "helper", "system_prompt": "You count." }]);
+    team
+}
+
+fn turn_of(stage: &Stage, agent: &str) -> String {
+    text(&stage.turns_of(agent)[0]["agent_turn_id"]).to_owned()
+}
+
+/// RP-05
+#[test]
+fn every_turn_of_a_run_comes_to_the_same_when_it_is_run_again() {
+    on_both_stores(|stage| {
+        stage.run(&team(), "How many?", &[]).deliverable();
+        let before = stage.turns();
+        for turn in &before {
+            let replay = stage.json(&["turn", "replay", text(&turn["agent_turn_id"])]);
+            assert_eq!((&replay["same"], &replay["differences"]), (&json!(true), &json!([])), "{turn}");
+        }
+        let replay = stage.json(&["turn", "replay", &turn_of(stage, "a")]);
+        assert_eq!(replay["calls"].as_array().unwrap().len(), 3);
+        assert!(replay["calls"].as_array().unwrap().iter().all(|call| call["hash_ok"] == true), "{replay}");
+        assert_eq!(replay["cards"], 5, "two that call and three answers");
+        assert_eq!(stage.turns(), before, "a replay leaves nothing");
+    });
+}
+
+/// RP-05
+#[test]
+fn turns_that_failed_and_turns_that_asked_people_are_run_again_too() {
+    let mut asks = crew(
+        "sequential",
+        &["a"],
+        json!([
+            calls("a", 1, &[("publish", json!({ "text": "x" }))]),
+            { "match": { "agent": "a", "step": 2 }, "error": "bad_request" },
+        ]),
+    );
+    asks["tools"] = json!([{ "name": "publish", "approval": "required" }]);
+    on_both_stores(|stage| {
+        stage.run(&asks, "Go.", &["--yes"]).failed("agent_failed", "bad request");
+        for turn in stage.turns() {
+            let replay = stage.json(&["turn", "replay", text(&turn["agent_turn_id"])]);
+            assert_eq!(replay["same"], true, "{replay:#}");
+        }
+    });
+}
+
+/// RP-05: a replay that cannot fail would prove nothing.
+#[test]
+fn a_turn_that_would_come_to_something_else_is_told_apart() {
+    on_both_stores(|stage| {
+        stage.run(&team(), "How many?", &[]).deliverable();
+        // The card that the turn was given as its profile is not there any more: its first request is another one.
+        let turn = &stage.turns_of("a")[0];
+        let profile = stage.json(&["box", "show", text(&turn["profile_box_id"])]);
+        let card = text(&profile["card_ids"][0]).to_owned();
+        stage.home.ok(&["card", "delete", &card, "--project", "p1"]);
+        let context = stage.json(&["box", "show", text(&turn["context_box_id"])]);
+        stage.home.ok(&["card", "delete", text(&context["card_ids"][0]), "--project", "p1"]);
+        let replay =
+            stage.home.cardwire(&["turn", "replay", &turn_of(stage, "a"), "--project", "p1", "--json"]);
+        assert_eq!(replay.code, 1, "{replay:?}");
+        let told: Value = serde_json::from_str(&replay.stdout).unwrap();
+        assert_eq!(told["same"], false);
+        assert!(text(&told["differences"][0]).contains("cannot be rendered"), "{told:#}");
+    });
+}
+
+#[test]
+fn what_has_not_ended_or_is_not_there_is_not_run_again() {
+    on_both_stores(|stage| {
+        stage.run(&team(), "How many?", &[]).deliverable();
+        let nobody = format!("turn_{}", "0".repeat(32));
+        stage.home.cardwire(&["turn", "replay", &nobody, "--project", "p1"]).failed(3, "not found");
+    });
+}
+
+/// RP-06
+#[test]
+fn a_fork_goes_on_from_a_point_in_another_way() {
+    on_both_stores(|stage| {
+        let Ran { told, .. } = stage.run(&team(), "How many?", &[]);
+        assert_eq!(told["deliverable"], "Alpha has counted.");
+        let turn = turn_of(stage, "a");
+        let original = stage.cards(&stage.turns_of("a")[0]);
+        let helpers = stage.json(&["agent", "list", "--limit", "500"])["items"].as_array().unwrap().len();
+        let sides = stage.json(&["turn", "fork", &turn, "--at", "2", "--without-layer", "framework"]);
+        let fork = &sides["fork"];
+        assert_eq!((&fork["status"], &fork["output"]), (&json!("success"), &json!("Alpha has counted.")));
+        assert_eq!((&sides["original"]["calls"], &fork["calls"]), (&json!(3), &json!(2)), "{sides:#}");
+        let turns = stage.turns();
+        let forked = turns.iter().find(|turn| turn["agent_turn_id"] == fork["agent_turn_id"]).unwrap();
+        let sent = stage.sent(text(&forked["agent_id"]));
+        assert_eq!(sent[0].count("# Framework Context"), 0, "{sent:#?}");
+        assert_eq!(sent[0].said_by("user")[0], "How many?");
+        // The first answer was the original's, with what its tools had said; nobody was asked to count again.
+        assert_eq!(sent[0].count("Three."), 1, "{sent:#?}");
+        let agents = stage.json(&["agent", "list", "--limit", "500"])["items"].as_array().unwrap().len();
+        assert_eq!(agents, helpers + 1, "the fork's own agent");
+        // From the beginning, the same calls have the answers they had.
+        let again = stage.json(&["turn", "fork", &turn, "--at", "1"]);
+        assert_eq!(again["fork"]["output"], "Alpha has counted.");
+        let agents = stage.json(&["agent", "list", "--limit", "500"])["items"].as_array().unwrap().len();
+        assert_eq!(agents, helpers + 2);
+        assert_eq!(stage.cards(&stage.turns_of("a")[0]), original, "the original is untouched");
+    });
+}
+
+/// RP-06
+#[test]
+fn a_fork_may_have_another_instruction_or_another_card() {
+    on_both_stores(|stage| {
+        let rules = json!([
+            { "match": { "contains": "French" }, "reply": "Trois." },
+            { "match": { "contains": "German" }, "reply": "Drei." },
+            { "reply": "Three." },
+        ]);
+        stage.run(&crew("sequential", &["a"], rules), "How many?", &[]).deliverable();
+        let turn = turn_of(stage, "a");
+        let sides = stage.json(&["turn", "fork", &turn, "--instruction", "How many, in French?"]);
+        assert_eq!(
+            (&sides["original"]["output"], &sides["fork"]["output"]),
+            (&json!("Three."), &json!("Trois."))
+        );
+        let context = text(&stage.turns_of("a")[0]["context_box_id"]).to_owned();
+        let old = text(&stage.json(&["box", "show", &context])["card_ids"][0]).to_owned();
+        let new = stage.home.put_card("How many, in German?");
+        let sides = stage.json(&["turn", "fork", &turn, "--swap", &format!("{old}={new}")]);
+        assert_eq!(sides["fork"]["output"], "Drei.");
+        let wrong = stage.home.cardwire(&["turn", "fork", &turn, "--project", "p1", "--at", "9"]);
+        wrong.failed(2, "`--at` must be 1 to 1");
+        stage
+            .home
+            .cardwire(&["turn", "fork", &turn, "--project", "p1", "--swap", "x"])
+            .failed(2, "CARD=CARD");
+    });
+}
+
+/// OB-04
+#[test]
+fn what_calls_cost_is_summed_by_whatever_is_asked_for() {
+    on_both_stores(|stage| {
+        let Ran { told, .. } = stage.run(&team(), "How many?", &[]);
+        let total = &told["usage"];
+        assert_eq!(total["calls"], 4);
+        assert!(total["cost_micros"].as_u64().unwrap() > 0);
+        let turn = turn_of(stage, "a");
+        let sum = |args: &[&str]| stage.json(&[&["cost"], args].concat());
+        for by in ["agent", "turn", "step", "model"] {
+            let sums = sum(&["--by", by]);
+            for name in ["calls", "input_tokens", "output_tokens", "cost_micros"] {
+                let items = sums["items"].as_array().unwrap().iter().map(|item| item[name].as_u64().unwrap());
+                assert_eq!(Some(items.sum::<u64>()), total[name].as_u64(), "{by} {name}");
+                assert_eq!(sums["total"][name], total[name], "{by} {name}");
+            }
+        }
+        assert_eq!(sum(&["--turn", &turn])["total"]["calls"], 3);
+        assert_eq!(sum(&["--subtree", &turn])["total"]["calls"], 4, "with the helper below it");
+        let batches = stage.json(&["batch", "list"]);
+        let forked =
+            batches["items"].as_array().unwrap().iter().find(|batch| batch["parent_agent_id"] == "a");
+        let forked = text(&forked.unwrap_or_else(|| panic!("{batches}"))["batch_id"]).to_owned();
+        assert_eq!(sum(&["--batch", &forked])["total"]["calls"], 1, "the helper alone");
+        let layers = sum(&["--by", "layer", "--turn", &turn]);
+        let names: Vec<_> =
+            layers["items"].as_array().unwrap().iter().map(|item| text(&item["name"])).collect();
+        for layer in ["framework", "query", "system_prompt", "turn"] {
+            assert!(names.contains(&layer), "{layer}: {layers}");
+        }
+        assert!(!sum(&["--by", "card", "--turn", &turn])["items"].as_array().unwrap().is_empty());
+        stage.home.cardwire(&["cost", "--project", "p1", "--by", "mood"]).failed(2, "mood");
+    });
+}

@@ -1,0 +1,81 @@
+//! One agent after the other.
+
+use super::{
+    crew::{crew, says},
+    stage::on_both_stores,
+};
+use serde_json::json;
+
+/// PR-01
+#[test]
+fn an_agent_that_fails_stops_the_chain() {
+    let rules = json!([
+        says("a", "Alpha is done."),
+        { "match": { "agent": "b" }, "error": "bad_request" },
+        says("c", "Nobody asks me."),
+    ]);
+    let team = crew("sequential", &["a", "b", "c"], rules);
+    on_both_stores(|stage| {
+        let ran = stage.run(&team, "What is it?", &[]);
+        ran.failed("agent_failed", "b: bad request");
+        assert_eq!(stage.order(), ["a", "b"], "c has no turn");
+        let failed = &stage.turns_of("b")[0];
+        assert_eq!(
+            (&failed["status"], &failed["error_code"]),
+            (&json!("failed"), &json!("model_bad_request"))
+        );
+    });
+}
+
+/// PR-01, ST-14, CC-03
+#[test]
+fn an_agent_sees_what_came_before_it_but_nobodys_system_prompt() {
+    let team = crew("sequential", &["a", "b"], json!([says("a", "Alpha is done."), says("b", "Beta too.")]));
+    on_both_stores(|stage| {
+        assert_eq!(stage.run(&team, "What is it?", &[]).deliverable(), "Beta too.");
+        let first = stage.only_sent("a");
+        assert_eq!(first.said_by("system")[0], "SECRET-a");
+        assert_eq!((first.query(), first.count("What is it?")), ("What is it?", 1));
+        assert_eq!(first.said_by("assistant").len(), 0, "{first:#?}");
+        let second = stage.only_sent("b");
+        assert_eq!(second.said_by("system")[0], "SECRET-b");
+        assert_eq!((second.query(), second.count("What is it?")), ("What is it?", 1));
+        let said = second.said_by("assistant");
+        assert_eq!(said, ["Alpha is done.", "【RESULT】agent=a status=completed deliverable=a"]);
+        assert_eq!(second.count("SECRET-a"), 0, "{second:#?}");
+    });
+}
+
+/// PR-11, CC-08
+#[test]
+fn an_agent_is_asked_again_as_often_as_the_team_allows() {
+    let rules = json!([
+        { "match": { "agent": "a", "times": 2 }, "error": "bad_request" },
+        says("a", "Third time lucky."),
+    ]);
+    let mut team = crew("sequential", &["a"], rules);
+    team["limits"] = json!({ "retries": 2 });
+    team["enable_share_context"] = false.into();
+    on_both_stores(|stage| {
+        assert_eq!(stage.run(&team, "What is it?", &[]).deliverable(), "Third time lucky.");
+        let statuses: Vec<_> = stage.turns_of("a").iter().map(|turn| turn["status"].clone()).collect();
+        assert_eq!(statuses, ["failed", "failed", "success"]);
+        let sent = stage.sent("a");
+        assert_eq!(sent.iter().map(|sent| sent.count("# Framework Context")).max(), Some(0), "{sent:#?}");
+    });
+}
+
+/// PR-11
+#[test]
+fn a_turn_ends_after_so_many_steps() {
+    let rules = json!([{ "tool_calls": [{ "name": "read_card", "arguments": { "card_id": "x" } }] }]);
+    let mut team = crew("sequential", &["a"], rules);
+    team["limits"] = json!({ "max_steps": 2 });
+    on_both_stores(|stage| {
+        stage.run(&team, "What is it?", &[]).failed("agent_failed", "did not end within 2 steps");
+        let turn = &stage.turns_of("a")[0];
+        assert_eq!((&turn["status"], &turn["error_code"]), (&json!("failed"), &json!("max_steps")));
+        assert_eq!(stage.sent("a").len(), 2);
+        assert_eq!(stage.tool_results(turn).len(), 2, "every call has its answer");
+    });
+}

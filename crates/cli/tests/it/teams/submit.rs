@@ -1,0 +1,106 @@
+//! `submit_result`, in a turn that was dispatched by hand.
+
+use super::{
+    crew::calls,
+    stage::{Stage, on_both_servers, text},
+};
+use crate::support::{Server, eventually};
+use serde_json::{Value, json};
+
+/// Dispatches a turn whose result must have these fields, to an agent whose model follows these rules, and waits for its
+/// end.
+fn turn_with(server: &Server, fields: &[&str], rules: &Value) -> Value {
+    assert_eq!(server.post("/projects", json!({ "project_id": "p1" })).status, 201);
+    let profile = json!({
+        "worker_target": "cardwire", "system_prompt": "Count.",
+        "llm_config": { "provider": "scripted", "script": { "rules": rules } },
+    });
+    let profile = server.request("PUT", "/projects/p1/profiles/Counter", &profile.to_string());
+    assert_eq!(profile.status, 201, "{profile:?}");
+    let agent = json!({ "agent_id": "a", "profile_name": "Counter" });
+    assert_eq!(server.post("/projects/p1/agents", agent).status, 201);
+    let card = |content: Value, kind: &str| {
+        let body = json!({ "content": content, "metadata": { "type": kind, "role": "user" } });
+        let made = server.post("/projects/p1/l0/cards", body);
+        assert_eq!(made.status, 201, "{made:?}");
+        made.json()["card_id"].clone()
+    };
+    let names: Vec<_> = fields.iter().map(|name| json!({ "name": name, "description": "" })).collect();
+    let cards = [
+        card(json!([{ "name": "forgotten", "description": "" }]), "task.result_fields"),
+        card(json!("How many boats?"), "task.instruction"),
+        card(json!(names), "task.result_fields"),
+    ];
+    let context = server.post("/projects/p1/l0/boxes", json!({ "card_ids": cards })).json();
+    let wanted = json!({
+        "agent_id": "a", "profile_box_id": profile.json()["profile_box_id"],
+        "context_box_id": context["box_id"],
+    });
+    let made = server.post("/projects/p1/l0/turns", wanted);
+    assert_eq!(made.status, 201, "{made:?}");
+    let path = format!("/projects/p1/turns/{}", text(&made.json()["agent_turn_id"]));
+    eventually("the turn to end", || {
+        let turn = server.get(&path).json();
+        (!turn["ended_at"].is_null()).then_some(turn)
+    })
+}
+
+fn deliverable(stage: &Stage, turn: &Value) -> Value {
+    let cards = stage.cards(turn);
+    assert_eq!(cards.last().unwrap()["type"], "task.deliverable", "{cards:#?}");
+    cards.last().unwrap()["content"].clone()
+}
+
+/// WK-07
+#[test]
+fn a_result_without_a_required_field_is_sent_back_and_a_whole_one_ends_the_turn() {
+    let rules = json!([
+        calls("a", 1, &[("submit_result", json!({ "where": "pier 4" }))]),
+        calls("a", 2, &[("submit_result", json!({ "where": "pier 4", "boats": 7, "sure": true }))]),
+    ]);
+    on_both_servers(|stage, server| {
+        let turn = turn_with(server, &["boats", "sure"], &rules);
+        assert_eq!(turn["status"], "success", "{turn:#}");
+        let results = stage.tool_results(&turn);
+        assert_eq!(results.len(), 2, "{results:#?}");
+        assert_eq!(results[0]["status"], "failed");
+        let message = text(&results[0]["error"]["message"]);
+        assert_eq!(message, "submit_result missing required fields: [boats, sure]");
+        assert_eq!(results[1]["status"], "success");
+        let fields = json!([
+            { "name": "boats", "value": 7 }, { "name": "sure", "value": true }, { "name": "where", "value": "pier 4" },
+        ]);
+        assert_eq!(deliverable(stage, &turn), json!({ "fields": fields }), "required ones come first");
+        let sent = stage.sent("a");
+        assert_eq!(sent.len(), 2);
+        assert_eq!(sent[1].count("missing required fields"), 1, "the model is told: {sent:#?}");
+        assert_eq!(sent[0].count("Required result fields"), 1, "{sent:#?}");
+        assert_eq!(sent[0].count("forgotten"), 0, "the last list counts: {sent:#?}");
+    });
+}
+
+/// WK-07
+#[test]
+fn a_plain_answer_is_no_result_where_fields_are_asked_for() {
+    let rules = json!([
+        { "match": { "step": 1 }, "reply": "Seven boats." },
+        calls("a", 2, &[("submit_result", json!({ "fields": [{ "name": "boats", "value": 7 }] }))]),
+    ]);
+    on_both_servers(|stage, server| {
+        let turn = turn_with(server, &["boats"], &rules);
+        assert_eq!(turn["status"], "success", "{turn:#}");
+        assert_eq!(deliverable(stage, &turn), json!({ "fields": [{ "name": "boats", "value": 7 }] }));
+        let sent = stage.sent("a");
+        assert!(sent[1].query().contains("submit_result"), "{sent:#?}");
+    });
+}
+
+/// WK-07: who never learns fails.
+#[test]
+fn a_model_that_never_submits_fails_its_turn() {
+    on_both_servers(|stage, server| {
+        let turn = turn_with(server, &["boats"], &json!([{ "reply": "Seven boats." }]));
+        assert_eq!((&turn["status"], &turn["error_code"]), (&json!("failed"), &json!("must_end_with")));
+        assert_eq!(stage.sent("a").len(), 4);
+    });
+}
