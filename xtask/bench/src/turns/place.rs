@@ -167,6 +167,7 @@ pub(crate) fn claim(worker: &str, wait: Duration) -> anyhow::Result<ClaimRequest
         projects: None,
         start: true,
         recover: false,
+        holding: vec![],
     })
 }
 
