@@ -29,7 +29,7 @@ pub(crate) struct Args {
     /// How long each side of a round takes.
     #[arg(long)]
     seconds: Option<u64>,
-    /// Of the areas `turns`, `fork_join` and `context`, only cases that start like this.
+    /// Of all areas but `facts`, only cases that start like this.
     #[arg(long)]
     only: Option<String>,
     /// Report without failing on a missed target.
@@ -51,6 +51,8 @@ enum Area {
     ForkJoin,
     /// What models are sent: composing, sessions, search.
     Context,
+    /// Agents: whole turns by the worker, with a scripted model.
+    Agents,
 }
 
 impl Area {
@@ -60,6 +62,7 @@ impl Area {
             Self::Turns => "turns",
             Self::ForkJoin => "fork_join",
             Self::Context => "context",
+            Self::Agents => "agents",
         }
     }
 }

@@ -6,7 +6,9 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool talks to its terminal")]
 
+mod agents;
 mod context;
+mod costs;
 mod counting;
 mod database;
 mod facts;
@@ -49,7 +51,7 @@ struct Args {
     /// How long each side of a round takes.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=60))]
     seconds: u64,
-    /// Of the areas `turns`, `fork_join` and `context`, only cases that start like this.
+    /// Of all areas but `facts`, only cases that start like this.
     #[arg(long)]
     only: Option<String>,
     /// Report without failing on a missed target.
@@ -77,6 +79,8 @@ enum Area {
     ForkJoin,
     /// What models are sent: composing, sessions, search.
     Context,
+    /// Agents: whole turns by the worker, with a scripted model.
+    Agents,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -137,5 +141,6 @@ async fn measure_area(args: &Args, database: Arc<dyn Database>, plan: Plan) -> a
         Area::Turns => turns::run(database, plan, args.only.as_deref()).await,
         Area::ForkJoin => fork_join::run(database, plan, args.only.as_deref()).await,
         Area::Context => context::run(database, plan, args.only.as_deref()).await,
+        Area::Agents => agents::run(database, plan, args.only.as_deref()).await,
     }
 }

@@ -43,6 +43,12 @@ impl Latencies {
         self.0.len()
     }
 
+    /// What each took beyond this.
+    pub(crate) fn less(&self, time: Duration) -> Self {
+        let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        Self(self.0.iter().map(|taken| taken.saturating_sub(micros)).collect())
+    }
+
     /// The latency in milliseconds that `share` of all stay within (nearest rank).
     pub(crate) fn percentile_ms(&self, share: f64) -> Option<f64> {
         let mut sorted = self.0.clone();
@@ -149,6 +155,18 @@ pub(crate) fn written_bytes() -> anyhow::Result<u64> {
     Ok(line.trim().parse()?)
 }
 
+/// Bytes of this process that are in memory.
+pub(crate) fn resident_bytes() -> anyhow::Result<u64> {
+    let text = fs::read_to_string("/proc/self/status").context("cannot read /proc/self/status")?;
+    parse_resident(&text).context("cannot understand /proc/self/status")
+}
+
+fn parse_resident(status: &str) -> anyhow::Result<u64> {
+    let size = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
+    let kilobytes = size.trim().strip_suffix("kB").context("not in kB")?;
+    Ok(kilobytes.trim().parse::<u64>()? * 1024)
+}
+
 /// A sentence when others keep the processors busy: a program that waits for the disk between two steps then also
 /// waits for a processor, and loses far more than one that always has something to do.
 pub(crate) fn busy_machine() -> Option<String> {
@@ -183,6 +201,21 @@ mod tests {
     }
 
     #[test]
+    fn time_that_was_not_ours_is_taken_off() {
+        let mut latencies = Latencies::default();
+        latencies.add(Duration::from_millis(205));
+        latencies.add(Duration::from_millis(150));
+        let beyond = latencies.less(Duration::from_millis(200));
+        assert_eq!((beyond.percentile_ms(0.5), beyond.percentile_ms(1.0)), (Some(0.0), Some(5.0)));
+    }
+
+    #[test]
+    fn the_size_in_memory_is_read_in_bytes() {
+        assert_eq!(parse_resident("Name:\tbench\nVmRSS:\t   1024 kB\n").unwrap(), 1_048_576);
+        assert!(parse_resident("Name:\tbench\n").is_err());
+    }
+
+    #[test]
     fn processor_time_is_found_behind_any_program_name() {
         let stat = "7 (a ) b) S 1 7 7 0 -1 4194560 100 0 0 0 30 12 0 0 20 0 1 0 100";
         assert_eq!(parse_ticks(stat).unwrap(), 42);
@@ -199,6 +232,7 @@ mod tests {
     #[test]
     fn this_process_can_be_measured() {
         assert!(written_bytes().is_ok());
+        assert!(resident_bytes().unwrap() > 0);
         assert!(process_ticks(std::process::id()).is_ok());
     }
 }

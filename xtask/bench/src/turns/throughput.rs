@@ -6,9 +6,10 @@ use super::AREA;
 use super::crew::burst;
 use super::place::Place;
 use crate::Plan;
-use crate::counting::{Applied, Counting};
+use crate::costs::{Before, Total};
+use crate::counting::Counting;
 use crate::database::Database;
-use crate::measure::{Latencies, Spending, median};
+use crate::measure::{Latencies, median};
 use crate::report::{Check, Line, Report};
 
 /// Agents at work at once, in the case with a target.
@@ -73,7 +74,7 @@ async fn case(
         if raw_first {
             raw.push(database.raw_commits(clients, plan.time).await?);
         }
-        let before = Before { spending: Spending::now(database).await?, applied: counting.applied() };
+        let before = Before::now(database, counting).await?;
         let (times, taken) = burst(place, agents, plan.time).await?;
         total.add(&before, database, counting).await?;
         if !raw_first {
@@ -109,38 +110,4 @@ async fn case(
         cpu_us: Some(per_turn(total.cpu_us)),
         n,
     })
-}
-
-struct Before {
-    spending: Spending,
-    applied: Applied,
-}
-
-/// What all rounds cost.
-#[derive(Default)]
-struct Total {
-    bytes: u64,
-    cpu_us: f64,
-    statements: Option<u64>,
-    applied: Applied,
-}
-
-impl Total {
-    async fn add(
-        &mut self,
-        before: &Before,
-        database: &dyn Database,
-        counting: &Counting,
-    ) -> anyhow::Result<()> {
-        // Positions are part of the work, though given a moment later.
-        database.store().number_events().await?;
-        let spent = before.spending.until_now(database).await?;
-        self.bytes += spent.bytes;
-        self.cpu_us += spent.cpu_us;
-        self.statements = spent.statements.map(|more| self.statements.unwrap_or(0) + more);
-        let applied = counting.applied();
-        self.applied.commits += applied.commits - before.applied.commits;
-        self.applied.rows += applied.rows - before.applied.rows;
-        Ok(())
-    }
 }
