@@ -6,7 +6,8 @@ mod slots;
 
 use crate::{Caller, Done, Kernel, KernelError, Preflight, Remember};
 use cardwire_model::{
-    Agent, AgentId, Commit, Head, InboxItem, Invalid, Keys, ProjectId, Realm, ResourceKind, Snapshot, limits,
+    Agent, AgentId, Commit, Head, InboxItem, Invalid, Keys, ProjectId, Realm, ResourceKind, Snapshot,
+    TurnPayload, limits,
 };
 use cardwire_protocol::{
     Decision, Moment, Rejection,
@@ -63,6 +64,8 @@ impl Kernel {
             let moment = self.moment(caller);
             let row = self.calling_row(project, call).await?;
             let fence = calls::fence(call, from_head.as_ref(), row.as_ref(), &moment)?;
+            let own = row.as_ref().and_then(|row| TurnPayload::from_stored(&row.payload).ok());
+            calls::check_run(call, own.as_ref().map(|payload| &payload.runtime_config))?;
             let made = self.made_call(project, call).await?;
             if let Some((_, standing)) = made
                 && standing != Standing::Open

@@ -88,6 +88,9 @@ pub fn build(config: &Value, keys: &dyn Keys) -> Result<Arc<dyn ChatModel>, Conf
     Ok(with_retry(model, Retry { attempts: retries + 1, base: RETRY_BASE, max: RETRY_MAX }))
 }
 
+/// The name of a key that is no model's.
+const TOOLS_KEY: &str = "tools";
+
 impl ModelConfig {
     /// Reads the object and checks what does not depend on the provider.
     pub fn parse(config: &Value) -> Result<Self, ConfigError> {
@@ -129,8 +132,15 @@ impl ModelConfig {
             Provider::OpenAiChat => "openai",
             Provider::AnthropicMessages => "anthropic",
         };
+        if self.key.as_deref() == Some(TOOLS_KEY) {
+            return Err(ConfigError::new("model/key", "is the key that signs calls of tools"));
+        }
+        if self.key.is_none() && self.base_url.is_some() {
+            // The key of a provider is not for whoever else has an address.
+            return Ok(None);
+        }
         let key = keys.key(self.key.as_deref().unwrap_or(by_default));
-        if key.is_some() || (self.key.is_none() && self.base_url.is_some()) {
+        if key.is_some() {
             return Ok(key);
         }
         // A name that is unknown may be a key that was put into the wrong place, so it is not repeated.
@@ -207,6 +217,8 @@ mod tests {
         assert_eq!(error.to_string(), "model/key: there is no key named `anthropic`");
         let pasted = json!({ "provider": "openai", "model": "m", "key": "sk-pasted", "base_url": own });
         assert_eq!(built(pasted).unwrap_err().to_string(), "model/key: there is no key of this name");
+        let tools = json!({ "provider": "openai", "model": "m", "key": "tools", "base_url": own });
+        assert_eq!(built(tools).unwrap_err().field, "model/key", "it signs calls of tools");
     }
 
     #[test]

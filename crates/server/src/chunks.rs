@@ -11,10 +11,13 @@ use cardwire_kernel::{Chunk, spawn::Stop};
 use cardwire_model::{ProjectId, TurnId};
 use futures_util::stream;
 use std::{convert::Infallible, sync::Arc, time::Duration};
-use tokio::sync::broadcast::{Receiver, error::RecvError};
+use tokio::sync::broadcast::{
+    Receiver,
+    error::{RecvError, TryRecvError},
+};
 
 const HEARTBEAT: Duration = Duration::from_secs(15);
-/// How often a quiet stream looks whether the turn has ended.
+/// How often a stream looks whether the turn has ended, and whether its reader may still read.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 pub(crate) async fn read(request: Request) -> Answer {
@@ -30,6 +33,8 @@ pub(crate) async fn read(request: Request) -> Answer {
         turn_id,
         chunks,
         stop,
+        looks: tokio::time::interval(LOOK_EVERY),
+        over: false,
     };
     let events = stream::unfold(listener, |mut listener| async move {
         let event = listener.next().await?;
@@ -46,28 +51,39 @@ struct Listener {
     turn_id: TurnId,
     chunks: Receiver<Arc<Chunk>>,
     stop: Stop,
+    looks: tokio::time::Interval,
+    /// Nothing more will be said.
+    over: bool,
 }
 
 impl Listener {
-    /// The next chunk; `None` ends the stream.
+    /// The next chunk; `None` ends the stream. What was said before the end is told, even if it is heard after it.
     async fn next(&mut self) -> Option<SseEvent> {
         loop {
-            tokio::select! {
-                heard = self.chunks.recv() => match heard {
-                    Ok(chunk) if chunk.turn_id == self.turn_id && chunk.project == self.project => {
-                        let data = serde_json::to_string(&ChunkOut::from(chunk.as_ref())).ok()?;
-                        return Some(SseEvent::default().event("chunk").data(data));
-                    }
-                    // Its index tells the reader that some are missing.
-                    Ok(_) | Err(RecvError::Lagged(_)) => {}
-                    Err(RecvError::Closed) => return None,
-                },
-                () = tokio::time::sleep(LOOK_EVERY) => {
-                    if self.is_over().await {
-                        return None;
-                    }
+            let heard = if self.over {
+                match self.chunks.try_recv() {
+                    Ok(chunk) => chunk,
+                    Err(TryRecvError::Lagged(_)) => continue,
+                    Err(TryRecvError::Empty | TryRecvError::Closed) => return None,
                 }
-                () = self.stop.stopped() => return None,
+            } else {
+                tokio::select! {
+                    heard = self.chunks.recv() => match heard {
+                        Ok(chunk) => chunk,
+                        // Its index tells the reader that some are missing.
+                        Err(RecvError::Lagged(_)) => continue,
+                        Err(RecvError::Closed) => return None,
+                    },
+                    _ = self.looks.tick() => {
+                        self.over = self.is_over().await;
+                        continue;
+                    }
+                    () = self.stop.stopped() => return None,
+                }
+            };
+            if heard.turn_id == self.turn_id && heard.project == self.project {
+                let data = serde_json::to_string(&ChunkOut::from(heard.as_ref())).ok()?;
+                return Some(SseEvent::default().event("chunk").data(data));
             }
         }
     }

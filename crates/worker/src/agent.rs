@@ -19,12 +19,15 @@ use crate::{
     transcript::Transcript,
     trouble::Trouble,
 };
-use cardwire_llm::{ChatModel, ModelAnswer, ModelError, ModelRequest};
+use cardwire_llm::{ChatModel, ModelAnswer, ModelError, ModelRequest, ToolCall};
 use cardwire_model::Provider;
 use serde_json::{Value, json};
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, AtomicU64, Ordering},
+use std::{
+    collections::HashSet,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
 };
 
 /// How often a model is told what is missing before its turn fails.
@@ -80,11 +83,14 @@ pub(crate) async fn run_with(
     Turn { bench, model, desk, compacted: AtomicBool::new(false), chunks: AtomicU64::new(0) }.go().await
 }
 
-/// A model's configuration with what a run says otherwise.
+/// A model's configuration with what a run says otherwise: which model of the provider, and how it is asked. Where requests
+/// go, and with which key, is the profile's to say.
 fn merged(config: &Value, other: &Value) -> Value {
     let mut config = config.clone();
-    if let (Some(config), Some(other)) = (config.as_object_mut(), other.as_object()) {
-        config.extend(other.iter().map(|(name, value)| (name.clone(), value.clone())));
+    for name in ["model", "params"] {
+        if let (Some(config), Some(value)) = (config.as_object_mut(), other.get(name)) {
+            config.insert(name.to_owned(), value.clone());
+        }
     }
     config
 }
@@ -92,7 +98,7 @@ fn merged(config: &Value, other: &Value) -> Value {
 /// Everything that a turn has written.
 async fn past(desk: &Desk, turn_id: &str) -> Result<Transcript, Trouble> {
     let turn = desk.get(&format!("/turns/{turn_id}")).await?;
-    let cards = desk.box_cards(turn["output_box_id"].as_str().unwrap_or_default()).await?;
+    let cards = desk.all_cards(turn["output_box_id"].as_str().unwrap_or_default()).await?;
     Ok(Transcript::new(cards, turn_id))
 }
 
@@ -157,7 +163,8 @@ impl Turn<'_> {
             }
             Err(trouble) => return Err(trouble),
         };
-        let answer = match self.call(step, &composed).await {
+        let number = step;
+        let mut answer = match self.call(step, &composed).await {
             Ok(answer) => answer,
             Err(error) => {
                 let step = self.step(&composed, "failed", &json!({ "error": error.kind() }));
@@ -172,6 +179,7 @@ impl Turn<'_> {
         };
         let step = self.step(&composed, "done", &self.spent(&composed, &answer));
         if !answer.tool_calls.is_empty() {
+            make_distinct(&mut answer.tool_calls, transcript, number);
             let said = card::thought(self.desk, &answer.text, &answer.tool_calls);
             self.desk.append(vec![said], Some(step)).await?;
             return Ok(None);
@@ -344,8 +352,43 @@ impl Turn<'_> {
     }
 }
 
+/// Some providers number calls anew in every answer. A call that had the name of an earlier one would have its answer.
+fn make_distinct(calls: &mut [ToolCall], transcript: &Transcript, step: u32) {
+    let mut taken: HashSet<String> = transcript.calls().into_iter().map(|call| call.id).collect();
+    for (index, call) in calls.iter_mut().enumerate() {
+        if !taken.insert(call.id.clone()) {
+            call.id = format!("{}_{step}_{index}", call.id);
+            taken.insert(call.id.clone());
+        }
+    }
+}
+
 /// What the model said last.
 fn last_words(transcript: &Transcript) -> String {
     let said = transcript.cards().iter().rev().find(|card| crate::transcript::kind(card) == "agent.thought");
     said.and_then(|card| card["content"].as_str()).unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_that_have_the_name_of_another_are_renamed() {
+        let call =
+            |id: &str| ToolCall { id: id.to_owned(), name: "t".to_owned(), arguments: "{}".to_owned() };
+        let made = json!({ "type": "agent.thought", "tool_calls": [{ "id": "call_0", "tool_name": "t", "arguments": {} }] });
+        let transcript = Transcript::new(vec![made], "turn_1");
+        let mut calls = [call("call_0"), call("call_1"), call("call_1")];
+        make_distinct(&mut calls, &transcript, 2);
+        assert_eq!(calls.map(|call| call.id), ["call_0_2_0", "call_1", "call_1_2_2"]);
+    }
+
+    #[test]
+    fn a_run_says_which_model_and_never_where_it_is() {
+        let config = json!({ "provider": "openai", "model": "a", "key": "mine" });
+        let other = json!({ "model": "b", "base_url": "https://elsewhere.example", "key": "yours" });
+        assert_eq!(merged(&config, &other), json!({ "provider": "openai", "model": "b", "key": "mine" }));
+        assert_eq!(merged(&config, &Value::Null), config);
+    }
 }

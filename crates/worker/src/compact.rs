@@ -18,7 +18,9 @@ const REMEMBERING: [&str; 5] = ["agent", "sequential", "dynamic", "hierarchical"
 pub(crate) async fn compact(desk: &Desk, model: &dyn ChatModel, agent: &str) -> Result<bool, Trouble> {
     let settings = &desk.lease.runtime_config;
     let process = settings["process"].as_str().unwrap_or("agent");
-    let Some(session) = desk.lease.setting("session_id").filter(|_| REMEMBERING.contains(&process)) else {
+    // What is only tried out leaves the conversation as it is.
+    let keeps = REMEMBERING.contains(&process) && desk.lease.setting("forked_from").is_none();
+    let Some(session) = desk.lease.setting("session_id").filter(|_| keeps) else {
         return Ok(false);
     };
     let asked = match desk.get(&format!("/sessions/{session}/compaction{}", namespace(desk))).await {
@@ -46,8 +48,11 @@ pub(crate) async fn compact(desk: &Desk, model: &dyn ChatModel, agent: &str) -> 
         }
     };
     let path = format!("/sessions/{session}:compact{}", namespace(desk));
-    let done = desk.post(&path, &json!({ "summary": answer.text })).await?;
-    Ok(done["compacted"] == true)
+    match desk.post(&path, &json!({ "summary": answer.text })).await {
+        Ok(done) => Ok(done["compacted"] == true),
+        Err(Trouble::Refused { .. }) => Ok(false),
+        Err(trouble) => Err(trouble),
+    }
 }
 
 fn body(model: &dyn ChatModel, system: &str, prompt: &str) -> Value {

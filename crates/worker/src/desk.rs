@@ -10,8 +10,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How many cards of an output box are read: more than a turn may write within its steps.
+/// How many cards are read at once.
 const CARDS: u32 = 500;
+/// How many cards are read by name at once.
+const BATCH: usize = 100;
 
 /// How much was said in this process so far. A turn that waited comes back to another desk under the same epoch, so that
 /// counting anew for each would give two requests one name.
@@ -92,9 +94,30 @@ impl Desk {
 
     /// What the turn has written so far.
     pub(crate) async fn transcript(&self) -> Result<Transcript, Trouble> {
-        let cards = self.box_cards(&self.lease.output_box_id).await?;
+        let cards = self.all_cards(&self.lease.output_box_id).await?;
         let forked_from = self.lease.setting("forked_from");
         Ok(Transcript::new(cards, &self.lease.agent_turn_id).forked_from(forked_from))
+    }
+
+    /// Every card of a box: its end at once, and what stands before it in batches.
+    pub(crate) async fn all_cards(&self, box_id: &str) -> Result<Vec<Value>, Trouble> {
+        let last = self.box_cards(box_id).await?;
+        if last.len() < CARDS as usize {
+            return Ok(last);
+        }
+        let shown: Value = self.get(&format!("/boxes/{box_id}")).await?;
+        let ids: Vec<&Value> = shown["card_ids"].as_array().into_iter().flatten().collect();
+        let first = last.first().map(|card| &card["card_id"]);
+        let upto = ids.iter().position(|id| Some(*id) == first).unwrap_or(0);
+        let mut cards = vec![];
+        for batch in ids[..upto].chunks(BATCH) {
+            let path = self.path("/cards/batch");
+            let body = json!({ "card_ids": batch });
+            let mut found = self.line.post(path, None, &body, None, None).await?;
+            cards.extend(read::<Vec<Value>>(found["cards"].take())?);
+        }
+        cards.extend(last);
+        Ok(cards)
     }
 
     /// The last cards of a box.

@@ -22,8 +22,9 @@ use tokio::{
     task::{AbortHandle, JoinSet},
 };
 
-/// How often the kernel hears of a turn whose model or tools take long.
-const HEARTBEAT: Duration = Duration::from_secs(30);
+/// How often the kernel hears of a turn whose model or tools take long. A stop that another worker was told of is noticed
+/// within this.
+const HEARTBEAT: Duration = Duration::from_secs(5);
 /// How long one claim waits.
 const CLAIM_WAIT_MS: u64 = 20_000;
 /// Pause after a claim that failed.

@@ -110,7 +110,7 @@ fn lease_of(project: &str, turn: &Value) -> Lease {
 
 /// What the turn wrote, without what is made of its end.
 async fn own_cards(desk: &Desk, turn_id: &str) -> Result<Vec<Value>, Trouble> {
-    let cards = desk.box_cards(&desk.lease.output_box_id).await?;
+    let cards = desk.all_cards(&desk.lease.output_box_id).await?;
     let own = |card: &Value| {
         card["metadata"]["agent_turn_id"] == turn_id
             && !matches!(kind(card), "task.deliverable" | "agent.error")

@@ -100,7 +100,7 @@ impl Run<'_> {
         let mut task = |task: &Task| {
             // One agent has one turn at a time: who is asked twice is asked by another of the same profile.
             let (strategy, target) = if taken.insert(task.agent.clone()) {
-                ("reuse", task.agent.clone())
+                ("reuse", self.team.agent_id(&task.agent))
             } else {
                 let member = roster.iter().find(|member| member.id == task.agent);
                 ("new", member.map_or_else(|| task.agent.clone(), |member| member.profile_name.clone()))
@@ -183,6 +183,9 @@ impl Run<'_> {
     }
 
     async fn patch(&self, patch: Value) -> Result<(), Trouble> {
+        if self.desk.lease.setting("forked_from").is_some() {
+            return Ok(());
+        }
         let Some(session) = self.desk.lease.setting("session_id") else { return Ok(()) };
         let path = format!("/sessions/{session}/patches{}", namespace(self.desk));
         match self.desk.post(&path, &patch).await {

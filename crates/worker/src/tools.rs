@@ -64,6 +64,16 @@ impl Bench<'_> {
         said: &str,
     ) -> Result<Outcome, Trouble> {
         let failed = |code: &str, message: String| Ok(Outcome::Answered(Answer::failed(code, message)));
+        if !is_name(&call.name) {
+            return failed("unknown_tool", "there is no tool of this name".to_owned());
+        }
+        let hands_on = call.name.starts_with(handover::PREFIX) || PMO.contains(&call.name.as_str());
+        if hands_on && self.desk.lease.setting("role") == Some(MAP_WORKER) {
+            return failed(
+                "tool_not_allowed",
+                "a worker of a map_reduce does its own task (PR-06)".to_owned(),
+            );
+        }
         if let Some(deliverable) = handover::deliverable(&call.name, &call.arguments, said) {
             return Ok(Outcome::Ends(Answer::Success(json!({ "status": "accepted" })), deliverable));
         }
@@ -75,7 +85,7 @@ impl Bench<'_> {
                 Err(wrong) => Outcome::Answered(Answer::failed("invalid_result", wrong)),
             });
         }
-        if call.name == approval::NAME {
+        if transcript.calls().iter().any(|made| approval::question_id(&made.id) == call.id) {
             return Ok(Outcome::Waits(call.id.clone(), vec![]));
         }
         if !self.profile.allows(&call.name) {
@@ -126,9 +136,20 @@ impl Bench<'_> {
                 return self.carry_out(call, arguments).await;
             }
             Some(card) if card["author_id"] == call.name.as_str() => {
-                Outcome::Answered(Answer::of(&card["content"]))
+                self.said_again(call, Answer::of(&card["content"])).await?
             }
             Some(_) | None => Outcome::Waits(call.id.clone(), vec![]),
+        })
+    }
+
+    /// The answer of a tool that may have ended the turn.
+    async fn said_again(&self, call: &Call, answer: Answer) -> Result<Outcome, Trouble> {
+        let is_own = NOTES.contains(&call.name.as_str());
+        let document = if is_own { None } else { self.document(&call.name).await? };
+        let ends = document.is_some_and(|document| document["after_execution"] == "terminate");
+        Ok(match answer {
+            Answer::Success(result) if ends => Outcome::Ends(Answer::Success(result.clone()), result),
+            answer @ (Answer::Success(_) | Answer::Failed { .. }) => Outcome::Answered(answer),
         })
     }
 
@@ -201,8 +222,30 @@ impl Bench<'_> {
     }
 }
 
+/// The role of those who work on one task of a map_reduce plan.
+const MAP_WORKER: &str = "worker";
+
+/// Whether a model's word for a tool can be one. It becomes part of a path.
+fn is_name(name: &str) -> bool {
+    let legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    (1..=128).contains(&name.len()) && name.bytes().all(legal)
+}
+
 /// A text among arguments, trimmed; none when it is blank.
 pub(crate) fn text_argument(arguments: &Value, name: &str) -> Option<String> {
     let text = arguments.get(name)?.as_str()?.trim();
     if text.is_empty() { None } else { Some(text.to_owned()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_name;
+
+    #[test]
+    fn a_tool_has_a_name_that_leads_nowhere_else() {
+        assert!(is_name("fork_join") && is_name("a-B_1") && is_name(&"x".repeat(128)));
+        for wrong in ["", "search web", "../tools/pay", "a/b", "a?b", "卡", &"x".repeat(129)] {
+            assert!(!is_name(wrong), "{wrong}");
+        }
+    }
 }

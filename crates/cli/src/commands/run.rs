@@ -35,8 +35,9 @@ pub(crate) struct RunArgs {
     /// The session to go on with; a new one when absent.
     #[arg(long, value_name = "SESSION")]
     session: Option<String>,
-    /// Go on with the team's run that has not ended, instead of starting one. If all have, tell how the last one did.
-    #[arg(long, conflicts_with_all = ["query", "session"])]
+    /// Go on with the team's run that has not ended, instead of starting one. If all have, tell how the last one did. A query
+    /// that is given as well is that run's.
+    #[arg(long)]
     resume: bool,
     /// Agree to every tool that asks a person.
     #[arg(long)]

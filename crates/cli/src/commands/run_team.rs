@@ -20,11 +20,10 @@ impl TeamFile {
         let mut document: Value = serde_json::from_str(text.get())
             .map_err(|error| Failure::usage(format!("the file does not hold JSON: {error}")))?;
         let beside = path.parent().unwrap_or_else(|| Path::new("."));
-        read_script(&mut document["model"], beside)?;
-        for agent in document["agents"].as_array_mut().into_iter().flatten() {
-            read_script(&mut agent["model"], beside)?;
+        read_script(&mut document, beside)?;
+        for agent in document.get_mut("agents").and_then(Value::as_array_mut).into_iter().flatten() {
+            read_script(agent, beside)?;
         }
-        prune(&mut document);
         // What is wrong with it is told before anything is written.
         let team = Team::parse(&document)?;
         check_models(&team)?;
@@ -64,26 +63,12 @@ impl Keys for AnyKey {
 }
 
 /// A script that is a file, relative to the team's.
-fn read_script(model: &mut Value, beside: &Path) -> Result<(), Failure> {
-    let Some(name) = model.get("script").and_then(Value::as_str).map(str::to_owned) else { return Ok(()) };
+fn read_script(of: &mut Value, beside: &Path) -> Result<(), Failure> {
+    let Some(model) = of.get_mut("model").and_then(Value::as_object_mut) else { return Ok(()) };
+    let Some(name) = model.get("script").and_then(Value::as_str) else { return Ok(()) };
     let text = Written::read(&beside.join(name))?.into_json()?;
-    model["script"] = serde_json::from_str(text.get())
+    let script = serde_json::from_str(text.get())
         .map_err(|error| Failure::usage(format!("the script does not hold JSON: {error}")))?;
+    model.insert("script".to_owned(), script);
     Ok(())
-}
-
-/// Takes out what looking for models put in.
-fn prune(document: &mut Value) {
-    let drop_null = |value: &mut Value| {
-        if let Some(members) = value.as_object_mut() {
-            members.retain(|name, value| !(name == "model" && value.is_null()));
-        }
-    };
-    drop_null(document);
-    for agent in document["agents"].as_array_mut().into_iter().flatten() {
-        drop_null(agent);
-    }
-    if let Some(members) = document.as_object_mut() {
-        members.retain(|name, value| !(name == "agents" && value.is_null()));
-    }
 }

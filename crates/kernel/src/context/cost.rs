@@ -109,7 +109,12 @@ impl Kernel {
                 let Some(call) = step.call_id.as_deref().and_then(|id| id.parse().ok()) else {
                     return Ok(());
                 };
-                let call = self.call(project, call).await?;
+                let call = match self.call(project, call).await {
+                    Ok(call) => call,
+                    // A worker may name what it likes.
+                    Err(KernelError::Rejected(_)) => return Ok(()),
+                    Err(error) => return Err(error),
+                };
                 let shown: Vec<_> = call
                     .entries
                     .iter()

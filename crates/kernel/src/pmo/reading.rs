@@ -28,14 +28,16 @@ pub(crate) struct Calling {
     policy: Option<Value>,
     /// Tokens of the model's window.
     pub(crate) window: Option<u64>,
-    /// The profile's own words.
-    profile: Value,
+    /// The words of the profile that the caller's turn has, as it was given; of an agent without one, as they are now.
+    profile: Option<Value>,
 }
 
 impl Calling {
     /// Whether a turn of the caller may call this tool. Operators may call any in its name.
     pub(crate) fn check_tool(&self, call: &Call) -> Result<(), Rejection> {
-        if call.by_turn.is_none() || allows_tool(&self.profile, &call.tool) {
+        if call.by_turn.is_none()
+            || self.profile.as_ref().is_some_and(|profile| allows_tool(profile, &call.tool))
+        {
             return Ok(());
         }
         Err(Rejection::Forbidden(format!("{} is not among the tools of this agent", call.tool)))
@@ -113,7 +115,15 @@ impl Kernel {
         };
         let window = content.pointer("/llm_config/context_window").and_then(Value::as_u64);
         let policy = content.get("delegation_policy").cloned();
-        Ok(Calling { agent, head, policy, window, profile: content })
+        let profile = match head.as_ref().and_then(|head| head.live.as_ref()) {
+            Some(live) => {
+                let cards = self.box_cards(project, live.profile_box).await?.cards;
+                let card = cards.iter().rev().find(|card| card.kind.as_str() == "sys.profile");
+                card.map(|card| card.content.to_value())
+            }
+            None => Some(content),
+        };
+        Ok(Calling { agent, head, policy, window, profile })
     }
 
     /// Everything that one handover needs to be decided, and what is amiss with its boxes.

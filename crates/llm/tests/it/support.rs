@@ -173,7 +173,9 @@ pub(crate) fn model(provider: &str, base_url: &str) -> Arc<dyn ChatModel> {
     model_with(json!({ "provider": provider, "base_url": base_url, "model": "m", "retries": 0 }))
 }
 
-pub(crate) fn model_with(config: Value) -> Arc<dyn ChatModel> {
+pub(crate) fn model_with(mut config: Value) -> Arc<dyn ChatModel> {
+    // A provider at another address is sent a key only by name.
+    config["key"] = "named".into();
     build(&config, &Ring).unwrap()
 }
 

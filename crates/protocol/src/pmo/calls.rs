@@ -85,6 +85,30 @@ pub fn fresh_call_id(moment: &Moment) -> String {
     format!("call_{}", moment.fresh.uuid().simple())
 }
 
+/// Settings of a run that a turn cannot give to others: they would be another run's, or would open another's memory.
+const NOT_FROM_TURNS: [&str; 3] = ["team_card_id", "llm_config", "forked_from"];
+
+/// A turn may give those whom it starts the session that it has itself, and no other.
+pub fn check_run(call: &Call, own: Option<&CanonicalJson>) -> Result<(), Rejection> {
+    if call.by_turn.is_none() {
+        return Ok(());
+    }
+    let (given, own) =
+        (call.run.runtime_config.to_value(), own.map(CanonicalJson::to_value).unwrap_or_default());
+    let refuse = |name: &str, why: &str| Err(Invalid::field(format!("runtime_config/{name}"), why).into());
+    if let Some(name) = NOT_FROM_TURNS.into_iter().find(|name| given.get(name).is_some()) {
+        return refuse(name, "cannot be given by a turn");
+    }
+    if given.get("session_id").is_some() {
+        for name in ["session_id", "namespace"] {
+            if given.get(name) != own.get(name) {
+                return refuse(name, "must be that of the turn that calls");
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Where a call stands that a turn has made and somebody carries out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {

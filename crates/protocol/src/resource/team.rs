@@ -3,7 +3,7 @@
 
 use super::{object, objects, only, text};
 use cardwire_model::{CanonicalJson, Invalid};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::collections::HashSet;
 
 /// What a team may say.
@@ -46,7 +46,24 @@ pub fn check(content: &CanonicalJson) -> Result<(), Invalid> {
     if !matches!(members.get("enable_share_context"), None | Some(Value::Null | Value::Bool(_))) {
         return Err(Invalid::field("enable_share_context", "must be true or false"));
     }
+    text(members, "description")?;
+    text(members, "entry")?;
+    for name in ["profiles", "tools"] {
+        check_list(members, name)?;
+    }
     objects(members, &["model", "limits"])
+}
+
+/// A list of objects, if it is there.
+fn check_list(members: &Map<String, Value>, name: &str) -> Result<(), Invalid> {
+    match members.get(name) {
+        None | Some(Value::Null) => Ok(()),
+        Some(Value::Array(list)) => {
+            let odd = list.iter().position(|entry| !entry.is_object());
+            odd.map_or(Ok(()), |index| Err(Invalid::field(format!("{name}/{index}"), "must be an object")))
+        }
+        Some(_) => Err(Invalid::field(name, "must be a list")),
+    }
 }
 
 fn check_agents(agents: &[Value]) -> Result<(), Invalid> {
@@ -110,6 +127,10 @@ mod tests {
             ),
             (json!({ "process": "react", "agents": agents, "model": "gpt" }), "model"),
             (json!({ "process": "react", "agents": agents, "limits": 3 }), "limits"),
+            (json!({ "process": "react", "agents": agents, "tools": {} }), "tools"),
+            (json!({ "process": "react", "agents": agents, "profiles": ["x"] }), "profiles/0"),
+            (json!({ "process": "react", "agents": agents, "entry": 1 }), "entry"),
+            (json!({ "process": "react", "agents": agents, "description": [] }), "description"),
             (json!({ "process": "react", "agents": agents, "proces": 3 }), "proces"),
         ] {
             assert_eq!(refused(&team).as_deref(), Some(field), "{team}");

@@ -63,7 +63,10 @@ pub fn decide(
         profile_box: existing
             .filter(|_| !command.refresh)
             .map_or(profile.profile_box, |agent| agent.profile_box),
-        worker_target: existing.map_or(&profile.worker_target, |agent| &agent.worker_target).clone(),
+        worker_target: existing
+            .filter(|_| !command.refresh)
+            .map_or(&profile.worker_target, |agent| &agent.worker_target)
+            .clone(),
         display_name: command.display_name.clone().or_else(|| existing.and_then(|a| a.display_name.clone())),
         tags: existing.map_or_else(
             || command.tags.clone().unwrap_or_else(|| profile.tags.clone()),

@@ -15,7 +15,7 @@ use cardwire_api::{
     turns::TurnOut,
 };
 use cardwire_kernel::{
-    Caller, Done, Kernel, NewCard,
+    Caller, Done, Kernel, NewCard, NewProfile,
     protocol::{
         facts::{create_box::Created, put_card::Put},
         roster::add_agent::AddAgent,
@@ -26,7 +26,7 @@ use cardwire_model::{
     BoxId, CanonicalJson, CardDraft, CardId, Channel, Invalid, Origin, ProjectId, ResourceKind, ResourceName,
     TurnId,
 };
-use cardwire_team::{Member, Team};
+use cardwire_team::Team;
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 
@@ -146,41 +146,37 @@ struct Ready<'a> {
 }
 
 impl Ready<'_> {
-    /// Tools, profiles and agents of a team. Gives the box of the controller's profile.
+    /// Tools, profiles and agents of a team: all are read before the first is written. Gives the box of the controller's
+    /// profile.
     async fn make(&self, team: &Team) -> Result<BoxId, ApiError> {
-        for tool in &team.tools {
-            let name = tool["name"].as_str().unwrap_or_default();
-            let name: ResourceName = parse::one("tools/name", name)?;
-            let draft = documents::draft(ResourceKind::Tool, &name, tool.to_string().as_bytes())?;
-            self.kernel.put_resource(self.project, self.caller, ResourceKind::Tool, name, draft).await?;
-        }
-        for (name, fields) in &team.profiles {
-            self.profile(name, profile_of(team, name, fields, None)).await?;
-        }
-        for member in team.roster() {
-            self.member(team, &member).await?;
-        }
         let controller = team.controller_id();
-        let profile = json!({
+        let tools: Vec<_> = team.tools.iter().map(tool).collect::<Result<_, _>>()?;
+        let mut profiles = vec![];
+        for (name, fields) in &team.profiles {
+            profiles.push(profile(name, profile_of(team, name, fields, None))?);
+        }
+        let roster = team.roster();
+        for member in &roster {
+            let fields = profile_of(team, &member.id, &member.profile, member.model.as_ref());
+            profiles.push(profile(&member.profile_name, fields)?);
+        }
+        let own = json!({
             "worker_target": cardwire_team::WORKER_TARGET,
             "system_prompt": "Runs the team; asks no model.",
         });
-        let profile_box = self.profile(&controller, profile.as_object().cloned().unwrap_or_default()).await?;
+        let own = profile(&controller, own.as_object().cloned().unwrap_or_default())?;
+        for (name, draft) in tools {
+            self.kernel.put_resource(self.project, self.caller, ResourceKind::Tool, name, draft).await?;
+        }
+        for profile in profiles {
+            self.kernel.put_profile(self.project, self.caller, profile).await?;
+        }
+        for member in &roster {
+            self.agent(&team.agent_id(&member.id), &member.profile_name).await?;
+        }
+        let own = self.kernel.put_profile(self.project, self.caller, own).await?.profile.profile_box;
         self.agent(&controller, &controller).await?;
-        Ok(profile_box)
-    }
-
-    async fn member(&self, team: &Team, member: &Member) -> Result<(), ApiError> {
-        let fields = profile_of(team, &member.id, &member.profile, member.model.as_ref());
-        self.profile(&member.profile_name, fields).await?;
-        self.agent(&member.id, &member.profile_name).await
-    }
-
-    async fn profile(&self, name: &str, fields: Map<String, Value>) -> Result<BoxId, ApiError> {
-        let body = Value::Object(fields).to_string();
-        let new = parse::body::<ProfileIn>(body.as_bytes())?;
-        let (new, _) = new.into_profile(parse::one("profile/name", name)?, body.as_bytes())?;
-        Ok(self.kernel.put_profile(self.project, self.caller, new).await?.profile.profile_box)
+        Ok(own)
     }
 
     async fn agent(&self, id: &str, profile: &str) -> Result<(), ApiError> {
@@ -217,6 +213,19 @@ impl Ready<'_> {
             Done::Replayed(_) => Err(Invalid::field("query", "was asked before").into()),
         }
     }
+}
+
+fn tool(document: &Value) -> Result<(ResourceName, CardDraft), Invalid> {
+    let name: ResourceName = parse::one("tools/name", document["name"].as_str().unwrap_or_default())?;
+    let draft = documents::draft(ResourceKind::Tool, &name, document.to_string().as_bytes())?;
+    Ok((name, draft))
+}
+
+fn profile(name: &str, fields: Map<String, Value>) -> Result<NewProfile, Invalid> {
+    let body = Value::Object(fields).to_string();
+    let new = parse::body::<ProfileIn>(body.as_bytes())?;
+    let (new, _) = new.into_profile(parse::one("profile/name", name)?, body.as_bytes())?;
+    Ok(new)
 }
 
 /// A profile as it is written: its own fields, the team's worker and model, and the name by which the model knows it.

@@ -20,6 +20,13 @@ impl Team {
         "reflector".to_owned()
     }
 
+    /// The agent that somebody of the roster is in its project: those that come with the process have the team's name before
+    /// theirs, so that two teams can have planners.
+    pub fn agent_id(&self, id: &str) -> String {
+        let is_helper = self.helpers().iter().any(|helper| helper.id == id);
+        if is_helper { format!("{}_{id}", self.name) } else { id.to_owned() }
+    }
+
     /// Every agent to be provisioned: the members, and those that come with the process.
     pub fn roster(&self) -> Vec<Member> {
         let mut roster = self.agents.clone();

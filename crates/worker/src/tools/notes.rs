@@ -48,8 +48,9 @@ async fn read_box(desk: &Desk, arguments: &Value) -> Result<Answer, Trouble> {
     let mut handed: HashSet<String> =
         [&desk.lease.context_box_id, &desk.lease.output_box_id].into_iter().cloned().collect();
     for card in desk.transcript().await?.cards() {
-        if card["type"] == "tool.result" && card["origin"] == "tool" {
-            boxes_named(&card["content"], &mut handed);
+        let by_system = card["author_id"].as_str().is_some_and(|author| author.starts_with("sys.pmo"));
+        if card["type"] == "tool.result" && by_system {
+            boxes_named(&card["content"]["result"], &mut handed);
         }
     }
     if !handed.contains(&id) {
@@ -60,21 +61,13 @@ async fn read_box(desk: &Desk, arguments: &Value) -> Result<Answer, Trouble> {
     Ok(Answer::Success(cards.as_array().into_iter().flatten().map(shown).collect()))
 }
 
-/// Boxes that a result of the PMO names.
-fn boxes_named(value: &Value, into: &mut HashSet<String>) {
-    match value {
-        Value::Object(members) => {
-            for (name, value) in members {
-                match (name.as_str(), value) {
-                    ("output_box_id" | "context_box_id", Value::String(id)) => {
-                        into.insert(id.clone());
-                    }
-                    _ => boxes_named(value, into),
-                }
-            }
-        }
-        Value::Array(list) => list.iter().for_each(|value| boxes_named(value, into)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+/// Boxes that a result of the PMO names: of the work that was started, or of each branch. What others wrote into it counts
+/// for nothing.
+fn boxes_named(result: &Value, into: &mut HashSet<String>) {
+    let branches = result["results"].as_array().into_iter().flatten();
+    for named in [result].into_iter().chain(branches) {
+        let boxes = ["output_box_id", "context_box_id"].iter().filter_map(|name| named[*name].as_str());
+        into.extend(boxes.map(str::to_owned));
     }
 }
 
@@ -88,6 +81,12 @@ fn shown(card: &Value) -> Value {
 
 /// TD-06
 async fn patch_todo(desk: &Desk, todo: Value) -> Result<Answer, Trouble> {
+    if desk.lease.setting("forked_from").is_some() {
+        return Ok(Answer::failed(
+            "forked",
+            "this turn only tries something out, and leaves the list as it is",
+        ));
+    }
     let Some(session) = desk.lease.setting("session_id") else {
         return Ok(Answer::failed("no_session", "this turn belongs to no session, so it has no list"));
     };
@@ -132,7 +131,7 @@ mod tests {
     fn results_name_the_boxes_that_may_be_read() {
         let mut boxes = HashSet::new();
         let result = json!({
-            "result": { "results": [{ "output_box_id": "a" }, { "output_box_id": "b", "summary": "output_box_id" }] },
+            "results": [{ "output_box_id": "a" }, { "output_box_id": "b", "summary": { "output_box_id": "x" } }],
             "context_box_id": "c", "other": "d",
         });
         boxes_named(&result, &mut boxes);

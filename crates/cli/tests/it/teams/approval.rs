@@ -45,7 +45,9 @@ fn a_run_waits_for_an_approval_and_goes_on_with_it() {
         stage.resume(&team, &[]).run.failed(1, "waits for a person");
         stage.home.cardwire(&["turn", "answer", &turn, "--project", "p1"]).failed(2, "publish");
         answer(stage, &turn, &["--approve"]);
-        assert_eq!(stage.resume(&team, &[]).deliverable(), "It is out.");
+        // The same command line as before, and `--resume`, goes on with the same run.
+        let again = stage.run(&team, "Publish it.", &["--session", "s1", "--resume"]);
+        assert_eq!(again.deliverable(), "It is out.");
         assert_eq!(stage.turns_of("a").len(), 1);
         stage
             .home

@@ -41,6 +41,15 @@ fn a_field_that_is_wrong_is_named_and_nothing_is_written() {
         run.failed(2, field);
         assert!(!home.data_dir().exists(), "{field}: something was written");
     }
+    for odd in [
+        "- a list",
+        "just words",
+        "name: x\nprocess: sequential\nagents: [writer]",
+        "name: x\nmodel: scripted",
+    ] {
+        home.file("team.yaml", odd);
+        assert_eq!(home.cardwire(&["run", "team.yaml", "Go."]).code, 2, "{odd}");
+    }
     home.file("team.yaml", "name: [unclosed");
     assert_eq!(home.cardwire(&["run", "team.yaml", "Go."]).code, 2);
     home.cardwire(&["run", "nowhere.yaml", "Go."]).failed(3, "nowhere.yaml");

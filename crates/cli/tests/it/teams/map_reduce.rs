@@ -39,7 +39,7 @@ fn a_worker_sees_its_own_input_and_nothing_else() {
         let worker = stage.only_sent("w2");
         assert_eq!(worker.said_by("user"), ["Count the piers."]);
         assert_eq!(worker.said_by("assistant").len(), 0, "{worker:#?}");
-        for sent in [worker, stage.only_sent("planner"), stage.only_sent("sum")] {
+        for sent in [worker, stage.only_sent("crew_planner"), stage.only_sent("sum")] {
             assert_eq!(sent.count("An earlier"), 0, "{sent:#?}");
             assert_eq!(sent.count("# Todo Context"), 0, "{sent:#?}");
             assert_eq!(sent.said_by("user").len(), 1, "{sent:#?}");
@@ -116,7 +116,7 @@ fn a_plan_for_somebody_else_or_of_nothing_is_no_plan() {
             crew("map_reduce", &["w1", "sum"], json!([{ "match": { "role": "planner" }, "reply": plan }]));
         on_both_stores(|stage| {
             stage.run(&team, "Go.", &[]).failed(code, "");
-            assert_eq!(stage.order(), ["planner"]);
+            assert_eq!(stage.order(), ["crew_planner"]);
         });
     }
 }
@@ -148,5 +148,47 @@ fn a_shape_that_cannot_run_is_refused() {
                 "{reply:?}"
             );
         }
+    });
+}
+
+/// PR-06
+#[test]
+fn a_worker_hands_nothing_on() {
+    let plan = json!({ "tasks": [{ "agent_id": "w1", "input": "Count." }] });
+    let fork =
+        json!({ "tasks": [{ "target_strategy": "new", "target_ref": "crew_w1", "instruction": "Count." }] });
+    let team = crew(
+        "map_reduce",
+        &["w1", "sum"],
+        json!([
+            { "match": { "role": "planner" }, "reply": plan },
+            { "match": { "agent": "w1", "step": 1 }, "tool_calls": [
+                { "name": "delegate_to_sum", "arguments": { "task": "Count." } }, { "name": "fork_join", "arguments": fork },
+            ] },
+            { "match": { "agent": "w1", "step": 2 }, "reply": "7 boats" },
+            says("sum", "A busy harbour."),
+        ]),
+    );
+    on_both_stores(|stage| {
+        assert_eq!(stage.run(&team, "How is the harbour?", &[]).deliverable(), "A busy harbour.");
+        let refused = stage.tool_results(&stage.turns_of("w1")[0]);
+        assert_eq!(refused.len(), 2);
+        assert!(refused.iter().all(|result| result["error"]["code"] == "tool_not_allowed"), "{refused:#?}");
+        assert_eq!(stage.order(), ["crew_planner", "w1", "sum"]);
+    });
+}
+
+/// Every team has a planner of its own.
+#[test]
+fn two_teams_of_one_project_can_both_plan() {
+    let mut other = crew("map_reduce", &["x1", "x2", "total"], rules());
+    let plan = json!({ "tasks": [{ "agent_id": "x1", "input": "Count the boats." }] });
+    other["name"] = "other".into();
+    other["model"]["script"]["rules"] = json!([
+        { "match": { "role": "planner" }, "reply": plan }, { "reply": "Done." },
+    ]);
+    on_both_stores(|stage| {
+        stage.run(&crew("map_reduce", &["w1", "w2", "sum"], rules()), "One?", &[]).deliverable();
+        assert_eq!(stage.run(&other, "Two?", &[]).deliverable(), "Done.");
     });
 }

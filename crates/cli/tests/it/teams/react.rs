@@ -28,7 +28,7 @@ fn a_task_that_failed_is_tried_again_when_the_reflector_says_so() {
     let team = crew("react", &["a", "b"], rules("retry"));
     on_both_stores(|stage| {
         assert_eq!(stage.run(&team, "A red boat.", &[]).deliverable(), "Painted.");
-        assert_eq!(stage.order(), ["planner", "a", "reflector", "a", "b", "reflector"]);
+        assert_eq!(stage.order(), ["crew_planner", "a", "crew_reflector", "a", "b", "crew_reflector"]);
     });
 }
 
@@ -52,8 +52,8 @@ fn planner_and_reflector_are_shown_no_contexts_and_no_memory() {
     on_both_stores(|stage| {
         stage.run(&team, "A blue boat.", &["--session", "s1"]).deliverable();
         stage.run(&team, "A red boat.", &["--session", "s1"]).deliverable();
-        let mut sent = stage.sent("planner");
-        sent.extend(stage.sent("reflector"));
+        let mut sent = stage.sent("crew_planner");
+        sent.extend(stage.sent("crew_reflector"));
         assert!(sent.len() >= 5, "{sent:#?}");
         for sent in &sent {
             assert_eq!(sent.count("__context") + sent.count("# Framework Context"), 0, "{sent:#?}");
@@ -71,6 +71,6 @@ fn the_reflector_can_give_up() {
     let team = crew("react", &["a", "b"], rules("fail"));
     on_both_stores(|stage| {
         stage.run(&team, "A red boat.", &[]).failed("react_failed", "no boat");
-        assert_eq!(stage.order(), ["planner", "a", "reflector"]);
+        assert_eq!(stage.order(), ["crew_planner", "a", "crew_reflector"]);
     });
 }

@@ -14,6 +14,7 @@ on_both! {
     a_turn_is_given_back_with_its_calls_if_it_says_so;
     cards_come_with_the_step_that_wrote_them;
     the_tools_of_a_profile_bind_its_turns;
+    a_turn_gives_others_its_own_session_and_no_other;
 }
 
 /// Writes a card that makes these calls.
@@ -201,4 +202,28 @@ async fn the_tools_of_a_profile_bind_its_turns(api: Api) {
     // An operator may do anything in its name.
     let body = json!({ "caller_agent_id": "strict", "args": task() });
     api.post("/projects/p1/pmo/delegate_async:call", body).await.expect(200);
+}
+
+/// whoever holds a turn does not get at another's memory by starting somebody in it.
+async fn a_turn_gives_others_its_own_session_and_no_other(api: Api) {
+    let session = json!({ "runtime_config": { "session_id": "mine" } });
+    api.dispatch_with("a1", session).await;
+    let leased = api.claim_with(json!({ "start": true })).await.remove(0);
+    make(&api, &leased, &["c1", "c2", "c3", "c4"]).await;
+    let run = async |call: &str, config: Value| {
+        carry_out(&api, &leased, "delegate_async", call, task(), json!({ "runtime_config": config })).await
+    };
+    for (config, field) in [
+        (json!({ "session_id": "yours" }), "session_id"),
+        (json!({ "session_id": "mine", "namespace": "other" }), "namespace"),
+        (json!({ "team_card_id": "0".repeat(32) }), "team_card_id"),
+        (json!({ "llm_config": { "model": "m" } }), "llm_config"),
+        (json!({ "forked_from": leased.turn }), "forked_from"),
+    ] {
+        let refused = run("c1", config).await;
+        refused.expect_error(400, "bad_request");
+        assert_eq!(refused.json()["error"]["detail"]["field"], format!("runtime_config/{field}"));
+    }
+    run("c1", json!({ "session_id": "mine", "remember": false })).await.expect(200);
+    run("c2", json!({ "role": "helper" })).await.expect(200);
 }
