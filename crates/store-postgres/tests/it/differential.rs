@@ -7,7 +7,8 @@ use cardwire_store::Store;
 use cardwire_testkit::{ReferenceStore, differential, test_seed};
 
 async fn one_after_the_other(seed: u64, commits: usize) {
-    let store = Scratch::new().await.open().await;
+    let scratch = Scratch::new().await;
+    let store = scratch.open().await;
     differential(&ReferenceStore::new(), &store, seed, commits).await.assert_complete();
     store.close().await;
 }
