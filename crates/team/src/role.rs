@@ -52,6 +52,31 @@ impl Role {
         }
     }
 
+    /// Whether it may call tools. The others are told all they need and answer in plain words (KN-01).
+    pub const fn uses_tools(self) -> bool {
+        match self {
+            Self::Agent | Self::Manager | Self::MapWorker => true,
+            Self::Planner | Self::Reflector | Self::MapPlanner | Self::Reducer => false,
+        }
+    }
+
+    /// Whether it may give work to others. Who works on one task of a map does it alone (PR-06).
+    pub const fn hands_on(self) -> bool {
+        match self {
+            Self::Agent | Self::Manager => true,
+            Self::Planner | Self::Reflector | Self::MapPlanner | Self::MapWorker | Self::Reducer => false,
+        }
+    }
+
+    /// Whether what came of it is part of the conversation. Plans and judgements are the process's own, and results of a map
+    /// are told by whoever reduces them (PR-06).
+    pub const fn is_remembered(self) -> bool {
+        match self {
+            Self::Agent | Self::Manager | Self::Reducer => true,
+            Self::Planner | Self::Reflector | Self::MapPlanner | Self::MapWorker => false,
+        }
+    }
+
     /// Whether it is given contexts and the conversation so far. Planner and reflector are told all they need in their
     /// input (PR-05).
     pub const fn takes_context(self) -> bool {

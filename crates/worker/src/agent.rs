@@ -56,9 +56,10 @@ pub(crate) async fn run(desk: &Desk, profile: &Profile, shop: &Shop) -> Result<R
     let model = match profile.model().map(|config| shop.models.get(&merged(config, &settings["llm_config"])))
     {
         Some(Ok(model)) => model,
-        Some(Err(error)) => return fail(desk, "model_config", &error.to_string()).await,
+        Some(Err(error)) => return desk.fail("model_config", &error.to_string()).await,
         None => {
-            return fail(desk, "model_config", "the agent's profile has no llm_config, so there is no model")
+            return desk
+                .fail("model_config", "the agent's profile has no llm_config, so there is no model")
                 .await;
         }
     };
@@ -102,11 +103,6 @@ async fn past(desk: &Desk, turn_id: &str) -> Result<Transcript, Trouble> {
     Ok(Transcript::new(cards, turn_id))
 }
 
-async fn fail(desk: &Desk, code: &str, message: &str) -> Result<Rest, Trouble> {
-    desk.finish(&Ending::failed(code, message), vec![], None).await?;
-    Ok(Rest::Ended)
-}
-
 struct Turn<'a> {
     bench: Bench<'a>,
     model: Arc<dyn ChatModel>,
@@ -132,7 +128,7 @@ impl Turn<'_> {
             let step = transcript.model_answers() + 1;
             if step > self.bench.limits.steps {
                 let message = format!("the turn did not end within {} steps", self.bench.limits.steps);
-                return fail(self.desk, "max_steps", &message).await;
+                return self.desk.fail("max_steps", &message).await;
             }
             if offers.is_none() {
                 offers = Some(self.offers().await?);
@@ -159,7 +155,7 @@ impl Turn<'_> {
                 if code == "context_overflow" && self.compact().await? {
                     return Ok(None);
                 }
-                return fail(self.desk, &code, &message).await.map(Some);
+                return self.desk.fail(&code, &message).await.map(Some);
             }
             Err(trouble) => return Err(trouble),
         };

@@ -1,6 +1,7 @@
 //! One leased turn at work: everything its holder says to the kernel, under its fence and with its token.
 
 use crate::{
+    agent::Rest,
     lease::Lease,
     line::{Line, read},
     transcript::{Transcript, kind},
@@ -170,6 +171,12 @@ impl Desk {
             body["step"] = step;
         }
         self.say(":finish", body).await.map(drop)
+    }
+
+    /// Ends the turn as failed.
+    pub(crate) async fn fail(&self, code: &str, message: &str) -> Result<Rest, Trouble> {
+        self.finish(&Ending::failed(code, message), vec![], None).await?;
+        Ok(Rest::Ended)
     }
 
     /// Gives the turn back for somebody else to go on with.

@@ -80,7 +80,6 @@ impl Worker {
             }
             let claimed = tokio::select! {
                 claimed = self.claim(free, recover, &turns) => claimed,
-                // A turn that ends makes room for more than this claim asks for, and the map of turns smaller.
                 _ = stop.changed() => break,
             };
             match claimed {

@@ -22,24 +22,19 @@ const ROUND_SECONDS: u32 = 24 * 3600;
 /// Runs the process until it ends or waits for its members.
 pub(crate) async fn run(desk: &Desk) -> Result<Rest, Trouble> {
     let Some(card_id) = desk.lease.setting("team_card_id") else {
-        return fail(desk, "team_missing", "the settings of the run name no team").await;
+        return desk.fail("team_missing", "the settings of the run name no team").await;
     };
     let document = desk.get(&format!("/cards/{card_id}")).await?;
     let team = match Team::parse(&document["content"]) {
         Ok(team) => team,
-        Err(invalid) => return fail(desk, "team_invalid", &invalid.to_string()).await,
+        Err(invalid) => return desk.fail("team_invalid", &invalid.to_string()).await,
     };
     let context = desk.box_cards(&desk.lease.context_box_id).await?;
     let asked = context.iter().find(|card| kind(card) == "task.instruction");
     let Some(query) = asked.and_then(|card| card["content"].as_str()) else {
-        return fail(desk, "query_missing", "the context of the run has no instruction").await;
+        return desk.fail("query_missing", "the context of the run has no instruction").await;
     };
     Run { desk, team, query }.go().await
-}
-
-async fn fail(desk: &Desk, code: &str, message: &str) -> Result<Rest, Trouble> {
-    desk.finish(&Ending::failed(code, message), vec![], None).await?;
-    Ok(Rest::Ended)
 }
 
 struct Run<'a> {
@@ -55,7 +50,7 @@ impl Run<'_> {
         if let Some(call) = transcript.open_calls().into_iter().find(|call| call.name == ROUND) {
             return match tasks_of(&call.arguments) {
                 Some(tasks) => self.begin(&call.id, &tasks).await,
-                None => fail(self.desk, "round_unreadable", "a round in the run's box cannot be read").await,
+                None => self.desk.fail("round_unreadable", "a round in the run's box cannot be read").await,
             };
         }
         let rounds = self.rounds(&transcript).await?;
@@ -74,7 +69,7 @@ impl Run<'_> {
                 self.desk.finish(&Ending::success(output), vec![], None).await?;
                 Ok(Rest::Ended)
             }
-            Act::Fail { code, message } => fail(self.desk, code, &message).await,
+            Act::Fail { code, message } => self.desk.fail(code, &message).await,
         }
     }
 
@@ -86,7 +81,7 @@ impl Run<'_> {
         match self.desk.carry_out("fork_join", id, &args, more).await {
             Ok(_) => {}
             Err(Trouble::Refused { status, code, message }) if (400..500).contains(&status) => {
-                return fail(self.desk, &code, &message).await;
+                return self.desk.fail(&code, &message).await;
             }
             Err(trouble) => return Err(trouble),
         }
@@ -123,13 +118,14 @@ impl Run<'_> {
             "process": if shows { first.role.context_process(self.team.process) } else { "map_reduce_planner" },
             "enable_share_context": shows && self.team.share,
             "delegates": first.delegates,
+            "hands_on": first.role.hands_on(),
             "limits": {
                 "max_steps": limits.max_steps,
                 "agent_timeout_seconds": limits.agent_timeout_seconds,
                 "tool_timeout_seconds": limits.tool_timeout_seconds,
             },
         });
-        if !uses_tools(first.role) {
+        if !first.role.uses_tools() {
             settings["tools"] = false.into();
         }
         if let Some(session) = self.desk.lease.setting("session_id") {
@@ -158,7 +154,7 @@ impl Run<'_> {
     async fn remember(&self, number: usize, round: &Round, act: &Act) -> Result<(), Trouble> {
         let turn = &self.desk.lease.agent_turn_id;
         let told = finished(&self.team, round).into_iter().zip(&round.tasks);
-        let told = told.filter(|(_, task)| is_remembered(task.role)).enumerate();
+        let told = told.filter(|(_, task)| task.role.is_remembered()).enumerate();
         for (index, (done, _)) in told {
             let id = format!("{turn}_{number}_{index}");
             let mut patch = json!({ "finish_agent": {
@@ -236,23 +232,6 @@ impl Run<'_> {
         }
         let error = result["error"].as_str().map(str::to_owned);
         Ok(Outcome { status, output, error })
-    }
-}
-
-/// Whether a member in this role may call tools. The others are told all they need and answer in plain words (KN-01).
-const fn uses_tools(role: Role) -> bool {
-    match role {
-        Role::Agent | Role::Manager | Role::MapWorker => true,
-        Role::Planner | Role::Reflector | Role::MapPlanner | Role::Reducer => false,
-    }
-}
-
-/// Whether what came of this role is part of the conversation. Plans and judgements are the process's own, and results of
-/// a map are told by whoever reduces them (PR-06).
-const fn is_remembered(role: Role) -> bool {
-    match role {
-        Role::Agent | Role::Manager | Role::Reducer => true,
-        Role::Planner | Role::Reflector | Role::MapPlanner | Role::MapWorker => false,
     }
 }
 

@@ -68,11 +68,8 @@ impl Bench<'_> {
             return failed("unknown_tool", "there is no tool of this name".to_owned());
         }
         let hands_on = call.name.starts_with(handover::PREFIX) || PMO.contains(&call.name.as_str());
-        if hands_on && self.desk.lease.setting("role") == Some(MAP_WORKER) {
-            return failed(
-                "tool_not_allowed",
-                "a worker of a map_reduce does its own task (PR-06)".to_owned(),
-            );
+        if hands_on && self.desk.lease.runtime_config["hands_on"] == Value::Bool(false) {
+            return failed("tool_not_allowed", "this role does its own task and hands nothing on".to_owned());
         }
         if let Some(deliverable) = handover::deliverable(&call.name, &call.arguments, said) {
             return Ok(Outcome::Ends(Answer::Success(json!({ "status": "accepted" })), deliverable));
@@ -221,9 +218,6 @@ impl Bench<'_> {
         }
     }
 }
-
-/// The role of those who work on one task of a map_reduce plan.
-const MAP_WORKER: &str = "worker";
 
 /// Whether a model's word for a tool can be one. It becomes part of a path.
 fn is_name(name: &str) -> bool {

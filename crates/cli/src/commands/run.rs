@@ -16,8 +16,6 @@ use clap::Args;
 use serde_json::{Value, json};
 use std::{path::PathBuf, time::Duration};
 
-/// How many turns run at once in this process.
-const TURNS: usize = 64;
 /// Pause between two looks at the run.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
@@ -48,13 +46,7 @@ pub(crate) async fn run(args: RunArgs, context: &Context) -> Result<(), Failure>
     let team = TeamFile::read(&args.team)?;
     let mut signals = Signals::listen()?;
     let client = locate::connect_working(context).await?;
-    let worker = match &client {
-        Client::Embedded(embedded) => {
-            let (kernel, token) = embedded.inside();
-            worker::inside(kernel, token, TURNS)
-        }
-        Client::Http(_) => None,
-    };
+    let worker = worker::beside(&client);
     let run = Run {
         client: &client,
         project: args.project.as_deref().unwrap_or(&team.name),
@@ -111,15 +103,14 @@ impl Run<'_> {
     /// The run of this team that has not ended. One that came to its end while nobody looked is not lost: without a live
     /// run it is the last one.
     async fn unfinished(&self, team: &TeamFile) -> Result<String, Failure> {
-        let controller = format!("team_{}", team.name);
-        let route = Route::in_project(self.project, &["state", "agents", &controller])?;
+        let route = Route::in_project(self.project, &["state", "agents", &team.controller])?;
         let answer = self.client.ask(Method::GET, &route, None).await?;
         let head: Value = if answer.status == 200 { answer.parse()? } else { Value::Null };
         if let Some(live) = head["active_agent_turn_id"].as_str() {
             return Ok(live.to_owned());
         }
         let route = Route::in_project(self.project, &["turns"])?;
-        let route = route.query("agent_id", Some(controller)).query("limit", Some(1));
+        let route = route.query("agent_id", Some(&team.controller)).query("limit", Some(1));
         let last: Value = self.client.get(&route).await?.parse()?;
         last["items"][0]["agent_turn_id"].as_str().map(str::to_owned).ok_or_else(|| {
             Failure::not_found(format!("the team `{}` has no run to go on with", team.name))

@@ -11,6 +11,8 @@ use std::path::Path;
 /// A team as its file says it.
 pub(super) struct TeamFile {
     pub(super) name: String,
+    /// The agent whose turns are its runs.
+    pub(super) controller: String,
     pub(super) document: Value,
 }
 
@@ -27,7 +29,7 @@ impl TeamFile {
         // What is wrong with it is told before anything is written.
         let team = Team::parse(&document)?;
         check_models(&team)?;
-        Ok(Self { name: team.name, document })
+        Ok(Self { controller: team.controller_id(), name: team.name, document })
     }
 }
 

@@ -12,8 +12,6 @@ use clap::Args;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// How many turns a fork may lead to at once in this process.
-const TURNS: usize = 64;
 /// Pause between two looks at it.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
@@ -45,13 +43,7 @@ pub(super) async fn run(
     client: &Client,
 ) -> Result<(), Failure> {
     // The worker runs until this is dropped.
-    let _worker = match client {
-        Client::Embedded(embedded) => {
-            let (kernel, token) = embedded.inside();
-            worker::inside(kernel, token, TURNS)
-        }
-        Client::Http(_) => None,
-    };
+    let _worker = worker::beside(client);
     let fork = Fork { client, project, args };
     let original: Value = client.get(&fork.route(&["turns", &args.id])?).await?.parse()?;
     let forked = fork.make(&original).await?;

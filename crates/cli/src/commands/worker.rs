@@ -1,6 +1,7 @@
 //! `cardwire worker`: runs agents of a server, and the same inside `cardwire up` and `cardwire run`.
 
 use crate::{
+    client::Client,
     context::Context,
     failure::Failure,
     locate,
@@ -18,6 +19,9 @@ use tokio::sync::watch;
 
 /// How long turns may go on after the worker was told to stop.
 const GRACE: Duration = Duration::from_secs(5);
+
+/// How many turns a command runs at once.
+const TURNS: usize = 64;
 
 #[derive(Debug, Args)]
 pub(crate) struct WorkerArgs {
@@ -70,6 +74,17 @@ pub(crate) async fn run(args: WorkerArgs, context: &Context) -> Result<(), Failu
     tokio::select! {
         () = working => Ok(()),
         () = signals.next() => Err(Failure::failed("stopped before every turn was given back")),
+    }
+}
+
+/// A worker for a command that has nobody else to run agents; a server has its own.
+pub(super) fn beside(client: &Client) -> Option<watch::Sender<bool>> {
+    match client {
+        Client::Embedded(embedded) => {
+            let (kernel, token) = embedded.inside();
+            inside(kernel, token, TURNS)
+        }
+        Client::Http(_) => None,
     }
 }
 

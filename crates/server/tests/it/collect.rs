@@ -114,6 +114,7 @@ async fn cc_05_the_todo_block_is_read_leniently_and_can_be_given(api: Api) {
     assert_eq!(api.contexts("s").await["todo__context"], json!(block), "for that call only");
 }
 
+/// CC-06
 async fn cc_06_the_compression_block_is_the_persisted_field(api: Api) {
     api.patch("s", json!({ "set": { "compression__context": "before" } })).await.expect(200);
     assert_eq!(api.contexts("s").await["compression__context"], "before");

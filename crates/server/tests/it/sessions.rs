@@ -250,6 +250,7 @@ async fn st_14_later_agents_see_what_earlier_ones_came_to(api: Api) {
     assert_eq!(api.session("s").await["messages"].as_array().unwrap().len(), 3);
 }
 
+/// ST-15
 async fn st_15_the_timeline_only_grows(api: Api) {
     api.patch("s", json!({ "timeline": { "append": [{ "event": "start" }, "note"] } })).await.expect(200);
     api.patch("s", json!({ "timeline": { "append": [{ "event": "start" }] } })).await.expect(200);
