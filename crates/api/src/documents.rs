@@ -14,7 +14,9 @@ pub const fn parameter(kind: ResourceKind) -> Option<&'static str> {
         ResourceKind::Tool => Some("tool_name"),
         ResourceKind::Recipe => Some("recipe_name"),
         ResourceKind::Team => Some("team_name"),
-        ResourceKind::Plan => None,
+        ResourceKind::Handoff => Some("handoff_id"),
+        ResourceKind::HandoffType => Some("type_name"),
+        ResourceKind::Plan | ResourceKind::Iteration => None,
     }
 }
 
@@ -165,6 +167,23 @@ document! {
 }
 
 document! {
+    /// A further kind of handoff packages to write. The whole of it becomes a `sys.handoff_type` card.
+    HandoffTypeIn,
+    /// A further kind of handoff packages.
+    HandoffTypeOut,
+    /// A page of further kinds of handoff packages, by name.
+    HandoffTypeList {
+        /// For people.
+        description: Option<String>,
+        /// What a package of this kind must be: a JSON Schema.
+        #[schema(value_type = Object)]
+        schema: Value,
+        /// JSON pointers of the members that are paths below the workspace.
+        path_fields: Option<Vec<String>>,
+    }
+}
+
+document! {
     /// A team to write: agents that work together. The whole of it becomes a `sys.team` card.
     TeamIn,
     /// A team.
@@ -293,7 +312,7 @@ mod tests {
             endpoint.body.is_some_and(|body| body.content_types.contains(&"application/yaml"))
         });
         let ops: Vec<_> = in_yaml.map(|endpoint| endpoint.op).collect();
-        use crate::Op::{PutPlan, PutProfile, PutRecipe, PutTeam, PutTool};
-        assert_eq!(ops, [PutProfile, PutTool, PutRecipe, PutTeam, PutPlan]);
+        use crate::Op::{PutHandoffType, PutPlan, PutProfile, PutRecipe, PutTeam, PutTool};
+        assert_eq!(ops, [PutProfile, PutTool, PutRecipe, PutTeam, PutPlan, PutHandoffType]);
     }
 }

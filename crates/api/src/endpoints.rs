@@ -4,6 +4,7 @@
 mod context;
 mod documents;
 mod facts;
+mod handoffs;
 mod knowledge;
 mod op;
 mod pmo;
@@ -84,7 +85,7 @@ pub struct Body {
 }
 
 /// The areas, in the order of the document.
-const AREAS: [&[Endpoint]; 10] = [
+const AREAS: [&[Endpoint]; 11] = [
     system::ENDPOINTS,
     facts::ENDPOINTS,
     roster::ENDPOINTS,
@@ -95,6 +96,7 @@ const AREAS: [&[Endpoint]; 10] = [
     sessions::ENDPOINTS,
     knowledge::ENDPOINTS,
     context::ENDPOINTS,
+    handoffs::ENDPOINTS,
 ];
 
 /// Every endpoint there is.

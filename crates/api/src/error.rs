@@ -131,6 +131,28 @@ error_codes! {
     UnrepairableContext = 400 "unrepairable_context",
     /// What must be sent does not fit into the model's window.
     ContextOverflow = 413 "context_overflow",
+    /// A package that is not one; the message names the field.
+    InvalidPackage = 400 "invalid_package",
+    /// A package of another major version.
+    UnsupportedVersion = 400 "unsupported_version",
+    /// A package refers to contents and does not carry them.
+    InlineContentForbidden = 400 "inline_content_forbidden",
+    /// A path that leads, or could lead, out of the workspace.
+    UnsafePath = 400 "unsafe_path",
+    /// What a package tells of was told otherwise before.
+    IterationChanged = 409 "iteration_changed",
+    /// Even with the shortest index the package is too long.
+    PackageTooLarge = 413 "package_too_large",
+    /// What a package tells of is not all on disk.
+    PersistenceIncomplete = 422 "persistence_incomplete",
+    /// A file cannot be read or written.
+    UnusableFile = 422 "unusable_file",
+    /// The report is not one.
+    InvalidReport = 422 "invalid_report",
+    /// The report is not there any more.
+    ReportNotFound = 404 "report_not_found",
+    /// The package tells of no such sample.
+    UnknownSample = 404 "unknown_sample",
     /// Over a size limit.
     TooLarge = 413 "too_large",
     /// Too many requests by this token.

@@ -22,6 +22,7 @@ pub mod events;
 pub mod experience;
 pub mod explain;
 pub mod finish;
+pub mod handoffs;
 pub mod handover;
 pub mod knowledge;
 mod list;
@@ -43,6 +44,7 @@ pub mod turn_token;
 pub mod turns;
 pub mod verbs;
 pub mod view;
+pub mod workspace;
 pub mod yaml;
 
 pub use access::Access;

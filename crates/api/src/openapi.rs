@@ -76,6 +76,17 @@ fn errors(endpoint: &Endpoint) -> Vec<(u16, &'static str)> {
     if matches!(endpoint.op, Op::TakeInKnowledge | Op::SearchKnowledge) {
         errors.push((502, "The embedding provider failed."));
     }
+    if matches!(
+        endpoint.op,
+        Op::CreateHandoff
+            | Op::LoadHandoff
+            | Op::ValidateHandoff
+            | Op::ValidateProjectHandoff
+            | Op::PackHandoff
+            | Op::WriteFiles
+    ) {
+        errors.push((422, "Files are missing, or the report is not one."));
+    }
     if endpoint.method != "GET" {
         errors.push((409, "Not as the caller assumed."));
     }

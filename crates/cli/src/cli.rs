@@ -1,8 +1,8 @@
 //! The command line: what is accepted, and the words of `--help`.
 
 use crate::commands::{
-    agent, audit, batch, boxes, card, completions, context, cost, document, event, experience, knowledge,
-    pmo, profile, project, run, session, tck, token, turn, up, worker,
+    agent, audit, batch, boxes, card, completions, context, cost, document, event, experience, handoff,
+    knowledge, pmo, profile, project, run, session, tck, token, turn, up, worker,
 };
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -42,6 +42,10 @@ pub(crate) struct Globals {
         default_value = ".cardwire"
     )]
     pub(crate) data_dir: PathBuf,
+    /// The directory below which projects have their files; `workspace` in the data directory when absent. A server has its
+    /// own.
+    #[arg(long, global = true, value_name = "DIR", env = "CARDWIRE_WORKSPACE_ROOT", hide_env_values = true)]
+    pub(crate) workspace_root: Option<PathBuf>,
     /// Print the server's JSON instead of a table.
     #[arg(long, global = true)]
     pub(crate) json: bool,
@@ -91,6 +95,8 @@ pub(crate) enum Command {
     Worker(worker::WorkerArgs),
     #[command(flatten)]
     Ask(Ask),
+    /// Make, check, send, show and load handoff packages: paths and an index instead of contents.
+    Handoff(handoff::HandoffArgs),
     /// Check the data directory, the token, the server and the store.
     Doctor,
     /// Check whether a worker keeps the rules.

@@ -17,6 +17,11 @@ mod doctor;
 pub(crate) mod document;
 pub(crate) mod event;
 pub(crate) mod experience;
+pub(crate) mod handoff;
+mod handoff_check;
+mod handoff_load;
+mod handoff_new;
+mod handoff_send;
 pub(crate) mod knowledge;
 mod knowledge_add;
 mod knowledge_files;
@@ -65,6 +70,10 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
         Command::Worker(args) => worker::run(args, &context).await,
         Command::Completions(args) => completions::run(&args, context.output),
         Command::Tck(args) => tck::run(args, context.output).await,
+        Command::Handoff(args) => {
+            start_logging();
+            handoff::run(args, &context).await
+        }
         Command::Doctor => {
             start_logging();
             doctor::run(&context).await

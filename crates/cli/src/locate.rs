@@ -7,7 +7,7 @@ use crate::{
     data_dir::DataDir,
     failure::Failure,
     presence::{self, Found},
-    store,
+    store, workspace,
 };
 use cardwire_model::TokenSecret;
 use cardwire_store_sqlite::OpenError;
@@ -44,8 +44,12 @@ async fn open(context: &Context, init: Init, works: bool) -> Result<Client, Fail
         }
         prepare(dir, init)?;
         let token = given_token()?;
-        let opened =
-            if works { Embedded::open_working(dir, token).await } else { Embedded::open(dir, token).await };
+        let files = workspace::open(context)?;
+        let opened = if works {
+            Embedded::open_working(dir, token, files).await
+        } else {
+            Embedded::open(dir, token, files).await
+        };
         match opened {
             Ok(embedded) => return Ok(Client::Embedded(embedded)),
             Err(EmbedError::Open(OpenError::Held(_))) if Instant::now() < deadline => {

@@ -26,6 +26,7 @@ mod sse;
 mod store;
 mod tck;
 mod text;
+mod workspace;
 
 use clap::Parser;
 use failure::{Code, Failure};

@@ -12,6 +12,7 @@ use axum::{
     body::{Body, to_bytes},
     http::{HeaderValue, Request, header},
 };
+use cardwire_handoff::LocalFiles;
 use cardwire_kernel::{
     Kernel,
     ids::{IdSource, SystemIds},
@@ -42,8 +43,8 @@ static SPANS: AtomicU64 = AtomicU64::new(1);
 pub(crate) async fn of(client: &Client, context: &Context) -> Result<Arc<dyn Port>, Failure> {
     match client {
         Client::Embedded(embedded) => {
-            let (kernel, token) = embedded.inside();
-            Ok(Arc::new(RouterPort::new(kernel, token.clone())))
+            let (kernel, token, files) = embedded.inside();
+            Ok(Arc::new(RouterPort::new(kernel, token.clone(), files.clone())))
         }
         Client::Http(_) => match locate::place(context).await? {
             Some((place, token)) => Ok(Arc::new(HttpPort::new(&place, token)?)),
@@ -73,9 +74,12 @@ impl fmt::Debug for RouterPort {
 
 impl RouterPort {
     /// A router of its own, so that the worker does not use up what others may ask.
-    pub(crate) fn new(kernel: &Arc<Kernel>, token: TokenSecret) -> Self {
-        let config =
-            ServerConfig { requests_per_second: u32::MAX, ..ServerConfig::new(env!("CARGO_PKG_VERSION")) };
+    pub(crate) fn new(kernel: &Arc<Kernel>, token: TokenSecret, files: LocalFiles) -> Self {
+        let config = ServerConfig {
+            requests_per_second: u32::MAX,
+            workspace: Some(files),
+            ..ServerConfig::new(env!("CARGO_PKG_VERSION"))
+        };
         Self { router: cardwire_server::router(Arc::clone(kernel), config), token }
     }
 }

@@ -16,6 +16,7 @@ mod error;
 mod events;
 mod execute;
 mod facts;
+mod handoffs;
 mod handover;
 pub mod ids;
 mod kernel;
@@ -38,6 +39,7 @@ pub use context::{
 pub use error::KernelError;
 pub use execute::{Caller, Done, Remember};
 pub use facts::NewCard;
+pub use handoffs::{HandoffView, NewHandoff};
 pub use handover::{Preflight, WouldPack};
 pub use kernel::{Kernel, KernelConfig};
 pub use pmo::PmoConfig;

@@ -2,6 +2,7 @@
 //!
 //! The first rule that matches answers. Invariant: the same calls in the same order give the same answers.
 
+mod capture;
 mod last;
 mod read;
 mod rule;
@@ -12,6 +13,7 @@ use crate::{
     ChatModel, ChunkSink, ModelAnswer, ModelError, ModelInfo, ModelRequest, StopReason, ToolCall, Usage, ids,
 };
 use async_trait::async_trait;
+use capture::Captured;
 use last::LastMessage;
 use rule::{Act, Reply, Rule};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -38,27 +40,30 @@ impl Scripted {
     }
 
     /// The rule that answers, which has then been used once more.
-    fn pick(&self, request: &ModelRequest, last: &LastMessage) -> Option<&Rule> {
+    fn pick(&self, request: &ModelRequest, last: &LastMessage) -> Option<(&Rule, Captured)> {
         let mut rules = self.script.rules.iter().zip(&self.left);
-        let picked = rules.find(|(rule, left)| rule.matches(request, last) && take(rule, left));
-        picked.map(|(rule, _)| rule)
+        rules.find_map(|(rule, left)| {
+            let captured = rule.matches(request, last)?;
+            take(rule, left).then_some((rule, captured))
+        })
     }
 
-    fn answer(&self, reply: &Reply, request: &ModelRequest) -> ModelAnswer {
+    fn answer(&self, reply: &Reply, captured: &Captured, request: &ModelRequest) -> ModelAnswer {
         let call = |(index, call): (usize, &rule::Call)| ToolCall {
             id: call.id.clone().unwrap_or_else(|| ids::call_id(request, index)),
             name: call.name.clone(),
-            arguments: call.arguments.clone(),
+            arguments: captured.into_json(&call.arguments),
         };
         let tool_calls: Vec<ToolCall> = reply.tool_calls.iter().enumerate().map(call).collect();
         let stop = if tool_calls.is_empty() { StopReason::End } else { StopReason::ToolCalls };
-        let written = reply.text.len() + tool_calls.iter().map(|call| call.arguments.len()).sum::<usize>();
+        let text = captured.into_text(&reply.text);
+        let written = text.len() + tool_calls.iter().map(|call| call.arguments.len()).sum::<usize>();
         let usage = Usage {
             input_tokens: reply.input_tokens.unwrap_or_else(|| estimate(request.body.len())),
             cached_tokens: reply.cached_tokens.unwrap_or(0),
             output_tokens: reply.output_tokens.unwrap_or_else(|| estimate(written)),
         };
-        ModelAnswer { text: reply.text.clone(), tool_calls, stop, usage, model: self.info.model.clone() }
+        ModelAnswer { text, tool_calls, stop, usage, model: self.info.model.clone() }
     }
 }
 
@@ -66,14 +71,14 @@ impl Scripted {
 impl ChatModel for Scripted {
     async fn call(&self, request: &ModelRequest, sink: &dyn ChunkSink) -> Result<ModelAnswer, ModelError> {
         let last = LastMessage::of(&request.body);
-        let rule = self.pick(request, &last).ok_or_else(|| no_rule(request, &last))?;
+        let (rule, captured) = self.pick(request, &last).ok_or_else(|| no_rule(request, &last))?;
         if !rule.delay.is_zero() {
             tokio::time::sleep(rule.delay).await;
         }
         match &rule.act {
             Act::Fail(error) => Err(error.clone()),
             Act::Reply(reply) => {
-                let answer = self.answer(reply, request);
+                let answer = self.answer(reply, &captured, request);
                 if self.info.streams {
                     pieces(&answer.text).into_iter().for_each(|piece| sink.text(piece));
                 }

@@ -60,6 +60,8 @@ audit_actions! {
     SessionDelete = "session.delete",
     /// Documents were taken in or dropped.
     KnowledgeWrite = "knowledge.write",
+    /// A handoff package was accepted.
+    HandoffAccept = "handoff.accept",
     /// A turn was stopped.
     TurnStop = "turn.stop",
     /// Boxes were handed to an agent by a result.

@@ -55,6 +55,8 @@ event_kinds! {
     BatchState = "batch.state",
     /// A session was patched, compacted, restored or deleted.
     SessionState = "session.state",
+    /// A handoff package was accepted.
+    HandoffAccepted = "handoff.accepted",
 }
 
 impl EventKind {

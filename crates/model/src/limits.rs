@@ -129,6 +129,52 @@ pub const PASSAGE_TERMS: usize = 2_000;
 pub const TERM_CHARS: usize = 64;
 /// Most terms of one search.
 pub const QUERY_TERMS: usize = 64;
+/// Most tokens of a package that carries an index; a longer one is stored with fewer entries (HO-06).
+pub const HANDOFF_TOKENS: u32 = 5_000;
+/// Tokens of a design package beyond which its sender is warned (HO-06).
+pub const HANDOFF_DESIGN_TOKENS: u32 = 1_000;
+/// Most entries of an index as it is sent.
+pub const HANDOFF_ENTRIES: usize = 10_000;
+/// Longest text in an index: what is longer is content, and content stays in files (HO-05).
+pub const HANDOFF_INDEX_TEXT_CHARS: usize = 2_000;
+/// Most suggestions of a package; fewer than [`HANDOFF_SUGGESTIONS_MIN`] are worth a warning (HO-07).
+pub const HANDOFF_SUGGESTIONS: usize = 5;
+/// See [`HANDOFF_SUGGESTIONS`].
+pub const HANDOFF_SUGGESTIONS_MIN: usize = 3;
+/// Longest suggestion (HO-07).
+pub const HANDOFF_SUGGESTION_CHARS: usize = 300;
+/// Longest path below a workspace root.
+pub const HANDOFF_PATH_BYTES: usize = 1_024;
+/// Longest name in such a path: what common file systems take.
+pub const HANDOFF_NAME_BYTES: usize = 255;
+/// Most names in such a path.
+pub const HANDOFF_PATH_NAMES: usize = 32;
+/// Largest file of an iteration that is read (SEC-06).
+pub const HANDOFF_FILE_BYTES: u64 = 16 * MIB as u64;
+/// Most problems of one kind that are named; the rest are counted.
+pub const HANDOFF_PROBLEMS: usize = 100;
+/// Most types of packages besides the built-in ones.
+pub const HANDOFF_TYPES: usize = 100;
+/// Largest schema of such a type, as canonical bytes.
+pub const HANDOFF_SCHEMA_BYTES: usize = 64 * KIB;
+/// Most fields of such a type that hold paths.
+pub const HANDOFF_PATH_FIELDS: usize = 100;
+/// Tokens that one load may take unless the reader says otherwise (LD-02).
+pub const LOAD_TOKENS: u32 = 40_000;
+/// Bytes of files that one load reads at most, whatever its budget.
+pub const LOAD_BYTES: u64 = 64 * MIB as u64;
+/// Turns at either end of a conversation that are kept when it is shortened (LD-05).
+pub const LOAD_END_TURNS: u64 = 2;
+/// Text beyond this is shortened to its two ends of [`LOAD_TEXT_END_CHARS`] each (LD-05).
+pub const LOAD_TEXT_CHARS: usize = 5_000;
+/// See [`LOAD_TEXT_CHARS`].
+pub const LOAD_TEXT_END_CHARS: usize = 1_000;
+/// Most files written to the workspace by one request.
+pub const WORKSPACE_FILES: usize = 100;
+/// Most samples that one load may name.
+pub const LOAD_SAMPLES: usize = 1_000;
+/// Largest budget of one load, in tokens.
+pub const LOAD_BUDGET_MAX: u32 = 1_000_000;
 
 const KIB: usize = 1024;
 const MIB: usize = 1024 * KIB;
@@ -137,3 +183,7 @@ const _: () = assert!(METADATA_BYTES < CARD_BYTES && CARD_BYTES < BODY_BYTES);
 const _: () = assert!(HYDRATE_DEFAULT <= HYDRATE_MAX && PAGE_DEFAULT <= PAGE_MAX);
 // A part of a section is found by all of its terms, also when each of its characters makes two.
 const _: () = assert!(PART_CHARS <= SECTION_CHARS && 2 * PART_CHARS <= PASSAGE_TERMS);
+// A suggestion is no content, and a shortened text is not shortened again, even with the note in its middle.
+const _: () = assert!(HANDOFF_SUGGESTION_CHARS <= HANDOFF_INDEX_TEXT_CHARS);
+const _: () = assert!(2 * LOAD_TEXT_END_CHARS + 100 < LOAD_TEXT_CHARS);
+const _: () = assert!(HANDOFF_FILE_BYTES <= LOAD_BYTES && HANDOFF_SUGGESTIONS_MIN <= HANDOFF_SUGGESTIONS);

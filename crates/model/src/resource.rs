@@ -1,4 +1,4 @@
-//! Resources that are documents: tools, recipes, teams and the plan, each a card under a name (API-07).
+//! Resources that are documents: tools, recipes, teams, the plan and handoff packages, each a card under a name (API-07).
 
 use crate::{CardId, ResourceName, Revision, Timestamp, inbox::names};
 
@@ -13,6 +13,12 @@ names! {
         Team = "team",
         /// What the project is about to do; there is one.
         Plan = "plan",
+        /// A package that was handed over (HO-14).
+        Handoff = "handoff",
+        /// A directory of results that a package tells of, under a hash of its path (HO-11).
+        Iteration = "iteration",
+        /// A further kind of package, with its JSON Schema.
+        HandoffType = "handoff_type",
     }
 }
 

@@ -148,6 +148,11 @@ pub enum Rejection {
     /// Something is not as the caller assumed.
     #[error("{0}")]
     Conflict(String),
+    /// Results that were told of once are others now (HO-11).
+    #[error(
+        "this iteration was handed over before, and {0} has changed since; a new iteration needs a directory of its own"
+    )]
+    IterationChanged(String),
     /// The caller may not do this.
     #[error("{0}")]
     Forbidden(String),

@@ -10,6 +10,7 @@ pub mod audit;
 pub mod batch;
 pub mod decision;
 pub mod facts;
+pub mod handoff;
 pub mod handover;
 pub mod idempotency;
 pub mod knowledge;

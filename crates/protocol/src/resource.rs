@@ -1,6 +1,7 @@
 //! Documents under names: tools, recipes, teams, and the plan (API-07). Only operators write them (PM-01).
 
 pub mod delete;
+pub mod handoff_type;
 pub mod put;
 pub mod team;
 pub mod tool;
@@ -18,7 +19,11 @@ pub const fn rival(kind: ResourceKind) -> Option<ResourceKind> {
     match kind {
         ResourceKind::Tool => Some(ResourceKind::Recipe),
         ResourceKind::Recipe => Some(ResourceKind::Tool),
-        ResourceKind::Team | ResourceKind::Plan => None,
+        ResourceKind::Team
+        | ResourceKind::Plan
+        | ResourceKind::Handoff
+        | ResourceKind::Iteration
+        | ResourceKind::HandoffType => None,
     }
 }
 
@@ -28,7 +33,11 @@ pub fn check(kind: ResourceKind, content: &CanonicalJson) -> Result<(), Invalid>
         ResourceKind::Tool => tool::Tool::parse(content).map(drop),
         ResourceKind::Recipe => Recipe::parse(content).map(drop),
         ResourceKind::Team => team::check(content),
-        ResourceKind::Plan => object("body", &content.to_value()).map(drop),
+        // What is in a package is for the crate `handoff` to judge.
+        ResourceKind::Plan | ResourceKind::Handoff | ResourceKind::Iteration => {
+            object("body", &content.to_value()).map(drop)
+        }
+        ResourceKind::HandoffType => handoff_type::check(content),
     }
 }
 

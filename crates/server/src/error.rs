@@ -4,7 +4,8 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use cardwire_api::{ErrorBody, ErrorCode, error::ErrorInfo};
+use cardwire_api::{ErrorBody, ErrorCode, error::ErrorInfo, handoffs};
+use cardwire_handoff::{Refusal, RefusalKind};
 use cardwire_kernel::{
     KernelError,
     protocol::{Rejection, Verdict},
@@ -76,6 +77,7 @@ impl From<Rejection> for ApiError {
             Rejection::NotFound { .. } => Self::new(ErrorCode::NotFound, message),
             Rejection::CardConflict { .. } => Self::new(ErrorCode::CardConflict, message),
             Rejection::BoxSealed { .. } => Self::new(ErrorCode::BoxSealed, message),
+            Rejection::IterationChanged(_) => Self::new(ErrorCode::IterationChanged, message),
             Rejection::Conflict(_) => Self::new(ErrorCode::Conflict, message),
             Rejection::Forbidden(_) => Self::new(ErrorCode::Forbidden, message),
             Rejection::UnauthorizedBox { .. } => Self::new(ErrorCode::UnauthorizedBox, message),
@@ -101,6 +103,22 @@ impl From<KernelError> for ApiError {
             KernelError::Contended => Self::new(ErrorCode::Unavailable, error.to_string()),
             KernelError::Store(error) => error.into(),
         }
+    }
+}
+
+impl From<Refusal> for ApiError {
+    fn from(refusal: Refusal) -> Self {
+        let of_kind = match refusal.kind {
+            RefusalKind::Invalid => ErrorCode::BadRequest,
+            RefusalKind::NotFound => ErrorCode::NotFound,
+            RefusalKind::Conflict => ErrorCode::Conflict,
+            RefusalKind::TooLarge => ErrorCode::TooLarge,
+            RefusalKind::Unprocessable => ErrorCode::UnusableFile,
+        };
+        let code = ErrorCode::ALL.iter().copied().find(|code| code.as_str() == refusal.code);
+        let problems = handoffs::problems(&refusal.problems);
+        let detail = json!({ "field": refusal.field, "problems": problems });
+        Self { detail: Some(detail), ..Self::new(code.unwrap_or(of_kind), refusal.message) }
     }
 }
 

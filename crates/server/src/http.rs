@@ -8,6 +8,7 @@ pub(crate) mod cards;
 pub(crate) mod context;
 pub(crate) mod documents;
 pub(crate) mod experience;
+pub(crate) mod handoffs;
 pub(crate) mod knowledge;
 pub(crate) mod pmo;
 pub(crate) mod profiles;
@@ -19,6 +20,7 @@ pub(crate) mod teams;
 pub(crate) mod tokens;
 pub(crate) mod turns;
 pub(crate) mod worker;
+pub(crate) mod workspace;
 
 use crate::request::Request;
 use axum::http::StatusCode;

@@ -17,6 +17,7 @@ mod sse;
 mod state;
 mod tls;
 mod trace;
+mod workspace;
 
 pub use router::router;
 pub use serve::serve;

@@ -7,6 +7,7 @@ use crate::{
     limit::RateLimit,
     state::{ServerConfig, State},
     trace,
+    workspace::Workspace,
 };
 use axum::{
     Router,
@@ -27,17 +28,18 @@ use std::{
 
 /// Longest time a request may take; the event stream has no end.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
-/// Verification and the watchdog look at everything there is.
+/// Verification and the watchdog look at everything there is, and so do checks of packages with many files.
 const ADMIN_TIMEOUT: Duration = Duration::from_secs(3600);
 
 // A claim that waits as long as it may is answered, not given up.
 const _: () = assert!(REQUEST_TIMEOUT.as_millis() > limits::CLAIM_WAIT_MS as u128);
 
 /// Makes the router of a kernel.
-pub fn router(kernel: Arc<Kernel>, config: ServerConfig) -> Router {
+pub fn router(kernel: Arc<Kernel>, mut config: ServerConfig) -> Router {
     let document = openapi::document(config.version).to_string();
     let rate = RateLimit::new(config.requests_per_second);
-    let state = Arc::new(State { kernel, config, rate, document });
+    let workspace = Workspace::new(config.workspace.take());
+    let state = Arc::new(State { kernel, config, rate, workspace, document });
     let mut groups: BTreeMap<&str, Vec<&'static Endpoint>> = BTreeMap::new();
     for endpoint in ENDPOINTS {
         // Axum cannot match `{box_id}:verb`; the verb comes with the parameter and is split off here.
@@ -136,7 +138,16 @@ async fn guarded(
         let request = gate::admit(state, endpoint, params, parts, body, trace_id).await?;
         dispatch(endpoint.op, request).await
     });
-    let limit = if matches!(endpoint.op, Op::Verify | Op::Tick) { ADMIN_TIMEOUT } else { REQUEST_TIMEOUT };
+    let looks_at_all = matches!(
+        endpoint.op,
+        Op::Verify
+            | Op::Tick
+            | Op::CreateHandoff
+            | Op::ValidateHandoff
+            | Op::ValidateProjectHandoff
+            | Op::PackHandoff
+    );
+    let limit = if looks_at_all { ADMIN_TIMEOUT } else { REQUEST_TIMEOUT };
     let outcome = tokio::time::timeout(limit, futures_util::FutureExt::catch_unwind(work)).await;
     let answer = match outcome {
         Ok(Ok(answer)) => answer,
@@ -217,6 +228,17 @@ async fn dispatch(op: Op, request: crate::request::Request) -> Answer {
         Op::GetPlan => http::documents::get(request, ResourceKind::Plan).await,
         Op::PutPlan => http::documents::put(request, ResourceKind::Plan).await,
         Op::DeletePlan => http::documents::delete(request, ResourceKind::Plan).await,
+        Op::CreateHandoff => http::handoffs::create(request).await,
+        Op::ListHandoffs => http::handoffs::list(request).await,
+        Op::GetHandoff => http::handoffs::get(request).await,
+        Op::LoadHandoff => http::handoffs::load(request).await,
+        Op::ValidateHandoff | Op::ValidateProjectHandoff => http::handoffs::validate(request).await,
+        Op::PackHandoff => http::handoffs::pack(request).await,
+        Op::WriteFiles => http::workspace::write(request).await,
+        Op::ListHandoffTypes => http::documents::list(request, ResourceKind::HandoffType).await,
+        Op::GetHandoffType => http::documents::get(request, ResourceKind::HandoffType).await,
+        Op::PutHandoffType => http::handoffs::put_type(request).await,
+        Op::DeleteHandoffType => http::documents::delete(request, ResourceKind::HandoffType).await,
         Op::PackContext => http::pmo::pack(request).await,
         Op::CallTool => http::pmo::call(request).await,
         Op::DispatchTurn => http::turns::dispatch(request).await,

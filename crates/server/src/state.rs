@@ -1,6 +1,7 @@
 //! What every handler shares.
 
-use crate::limit::RateLimit;
+use crate::{limit::RateLimit, workspace::Workspace};
+use cardwire_handoff::LocalFiles;
 use cardwire_kernel::Kernel;
 use cardwire_model::limits;
 use std::sync::Arc;
@@ -13,17 +14,20 @@ pub struct ServerConfig {
     pub allowed_hosts: Vec<String>,
     /// Requests per second of one token.
     pub requests_per_second: u32,
+    /// Where projects have their files; without it they have none.
+    pub workspace: Option<LocalFiles>,
     /// The text of `/metrics`.
     pub render_metrics: Arc<dyn Fn() -> String + Send + Sync>,
 }
 
 impl ServerConfig {
-    /// No extra hosts, the default rate, no metrics.
+    /// No extra hosts, the default rate, no files, no metrics.
     pub fn new(version: &'static str) -> Self {
         Self {
             version,
             allowed_hosts: vec![],
             requests_per_second: limits::TOKEN_REQUESTS_PER_SECOND,
+            workspace: None,
             render_metrics: Arc::new(String::new),
         }
     }
@@ -33,6 +37,7 @@ pub(crate) struct State {
     pub(crate) kernel: Arc<Kernel>,
     pub(crate) config: ServerConfig,
     pub(crate) rate: RateLimit,
+    pub(crate) workspace: Workspace,
     /// The OpenAPI document, made once.
     pub(crate) document: String,
 }

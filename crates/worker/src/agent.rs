@@ -13,6 +13,7 @@ use crate::{
     tools::{
         Bench, Outcome, WAIT_SECONDS,
         external::External,
+        handoffs,
         offer::{self, Offer},
         submit,
     },
@@ -283,9 +284,9 @@ impl Turn<'_> {
             let text = |name: &str| delegate[name].as_str().unwrap_or_default();
             offers.push(offer::delegate_offer(text("id"), text("description")));
         }
-        let built_in =
-            offer::built_in_names().filter(|name| profile.allows(name)).filter_map(offer::built_in);
-        offers.extend(built_in);
+        let writing = handoffs::WRITING.into_iter().filter(|name| profile.names(name));
+        let built_in = offer::built_in_names().filter(|name| profile.allows(name)).chain(writing);
+        offers.extend(built_in.filter_map(offer::built_in));
         for name in profile.named_tools() {
             if offers.iter().any(|offer| offer.name == name) {
                 continue;

@@ -54,6 +54,13 @@ impl Profile {
         allows_tool(&self.content, tool)
     }
 
+    /// Whether the profile names a tool, instead of allowing whatever there is.
+    pub(crate) fn names(&self, tool: &str) -> bool {
+        let lists = ["allowed_tools", "allowed_internal_tools"];
+        let mut names = lists.iter().filter_map(|list| self.content.get(*list)?.as_array()).flatten();
+        names.any(|name| name == tool)
+    }
+
     /// Tools that are allowed by name, whether or not they come with the worker.
     pub(crate) fn named_tools(&self) -> Vec<&str> {
         let list = self.content.get("allowed_tools").and_then(Value::as_array);

@@ -2,6 +2,7 @@
 
 pub(crate) mod approval;
 pub(crate) mod external;
+pub(crate) mod handoffs;
 pub(crate) mod handover;
 pub(crate) mod notes;
 pub(crate) mod offer;
@@ -85,7 +86,8 @@ impl Bench<'_> {
         if transcript.calls().iter().any(|made| approval::question_id(&made.id) == call.id) {
             return Ok(Outcome::Waits(call.id.clone(), vec![]));
         }
-        if !self.profile.allows(&call.name) {
+        let named = !handoffs::WRITING.contains(&call.name.as_str()) || self.profile.names(&call.name);
+        if !named || !self.profile.allows(&call.name) {
             return failed("tool_not_allowed", format!("{} is not among the tools of this agent", call.name));
         }
         let Some(arguments) = call.arguments.as_object() else {
@@ -103,8 +105,11 @@ impl Bench<'_> {
         if call.name == "ask_human" {
             return Ok(Outcome::Waits(call.id.clone(), vec![]));
         }
+        if handoffs::is_one(&call.name) {
+            return answered(handoffs::run(self.desk, call, arguments).await);
+        }
         if NOTES.contains(&call.name.as_str()) {
-            return notes::run(self.desk, call, arguments).await.map(Outcome::Answered);
+            return answered(notes::run(self.desk, call, arguments).await);
         }
         if !PMO.contains(&call.name.as_str())
             && let Some(document) = self.document(&call.name).await?
@@ -141,7 +146,7 @@ impl Bench<'_> {
 
     /// The answer of a tool that may have ended the turn.
     async fn said_again(&self, call: &Call, answer: Answer) -> Result<Outcome, Trouble> {
-        let is_own = NOTES.contains(&call.name.as_str());
+        let is_own = NOTES.contains(&call.name.as_str()) || handoffs::is_one(&call.name);
         let document = if is_own { None } else { self.document(&call.name).await? };
         let ends = document.is_some_and(|document| document["after_execution"] == "terminate");
         Ok(match answer {
@@ -216,6 +221,16 @@ impl Bench<'_> {
             }
             Err(trouble) => Err(trouble),
         }
+    }
+}
+
+/// What the kernel refuses is told to the model, which can do better.
+fn answered(done: Result<Answer, Trouble>) -> Result<Outcome, Trouble> {
+    match done {
+        Err(Trouble::Refused { status, code, message }) if (400..500).contains(&status) => {
+            Ok(Outcome::Answered(Answer::Failed { code, message }))
+        }
+        done => done.map(Outcome::Answered),
     }
 }
 

@@ -7,6 +7,7 @@ use axum::{
     body::{Body, to_bytes},
     http::{Method, Request, Response, header},
 };
+use cardwire_handoff::LocalFiles;
 use cardwire_kernel::{Kernel, KernelConfig};
 use cardwire_model::TokenSecret;
 use cardwire_server::ServerConfig;
@@ -23,40 +24,51 @@ pub(crate) struct Embedded {
     router: Router,
     kernel: Arc<Kernel>,
     token: TokenSecret,
+    files: LocalFiles,
 }
 
 impl Embedded {
     /// Opens the store in the data directory. Whoever can do that may do everything, so the admin token is used
     /// unless another is given.
-    pub(crate) async fn open(dir: &DataDir, token: Option<TokenSecret>) -> Result<Self, EmbedError> {
+    pub(crate) async fn open(
+        dir: &DataDir,
+        token: Option<TokenSecret>,
+        files: LocalFiles,
+    ) -> Result<Self, EmbedError> {
         let store = store::open_sqlite(dir).map_err(EmbedError::Open)?;
         let config = KernelConfig { cache_bytes: CACHE_BYTES, ..KernelConfig::new(Arc::new(store)) };
-        Self::over(Kernel::idle(config), dir, token).await
+        Self::over(Kernel::idle(config), dir, token, files).await
     }
 
     /// The same with everything that a server does in the background.
-    pub(crate) async fn open_working(dir: &DataDir, token: Option<TokenSecret>) -> Result<Self, EmbedError> {
+    pub(crate) async fn open_working(
+        dir: &DataDir,
+        token: Option<TokenSecret>,
+        files: LocalFiles,
+    ) -> Result<Self, EmbedError> {
         let store = store::open_sqlite(dir).map_err(EmbedError::Open)?;
-        Self::over(Kernel::start(KernelConfig::new(Arc::new(store))), dir, token).await
+        Self::over(Kernel::start(KernelConfig::new(Arc::new(store))), dir, token, files).await
     }
 
-    /// The kernel, and the token that opens it.
-    pub(crate) fn inside(&self) -> (&Arc<Kernel>, &TokenSecret) {
-        (&self.kernel, &self.token)
+    /// The kernel, the token that opens it, and the files beside it.
+    pub(crate) fn inside(&self) -> (&Arc<Kernel>, &TokenSecret, &LocalFiles) {
+        (&self.kernel, &self.token, &self.files)
     }
 
     async fn over(
         kernel: Arc<Kernel>,
         dir: &DataDir,
         token: Option<TokenSecret>,
+        files: LocalFiles,
     ) -> Result<Self, EmbedError> {
         let token = match token {
             Some(token) => token,
             None => admin::ensure(&kernel, dir).await.map_err(EmbedError::Token)?,
         };
-        let router =
-            cardwire_server::router(Arc::clone(&kernel), ServerConfig::new(env!("CARGO_PKG_VERSION")));
-        Ok(Self { router, kernel, token })
+        let config =
+            ServerConfig { workspace: Some(files.clone()), ..ServerConfig::new(env!("CARGO_PKG_VERSION")) };
+        let router = cardwire_server::router(Arc::clone(&kernel), config);
+        Ok(Self { router, kernel, token, files })
     }
 
     pub(crate) async fn ask(

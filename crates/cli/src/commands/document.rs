@@ -79,6 +79,7 @@ pub(crate) enum Kind {
     Tool,
     Recipe,
     Team,
+    HandoffType,
 }
 
 impl Kind {
@@ -87,6 +88,7 @@ impl Kind {
             Self::Tool => "tool",
             Self::Recipe => "recipe",
             Self::Team => "team",
+            Self::HandoffType => "type",
         }
     }
 
@@ -95,6 +97,7 @@ impl Kind {
             Self::Tool => "tools",
             Self::Recipe => "recipes",
             Self::Team => "teams",
+            Self::HandoffType => "handoff-types",
         }
     }
 
@@ -106,6 +109,9 @@ impl Kind {
                 &["name", "after_execution", "approval", "updated_at", "description"],
             ),
             Self::Recipe => (&["RECIPE", "UPDATED", "DESCRIPTION"], &["name", "updated_at", "description"]),
+            Self::HandoffType => {
+                (&["TYPE", "UPDATED", "DESCRIPTION"], &["name", "updated_at", "description"])
+            }
             Self::Team => {
                 (&["TEAM", "PROCESS", "UPDATED", "AGENTS"], &["name", "process", "updated_at", "agents"])
             }

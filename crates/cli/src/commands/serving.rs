@@ -6,6 +6,7 @@ use crate::{
     signals::Signals,
 };
 use axum::{Router, serve::Listener};
+use cardwire_handoff::LocalFiles;
 use cardwire_kernel::Kernel;
 use cardwire_server::{ServerConfig, TlsListener};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
@@ -33,6 +34,8 @@ pub(crate) struct Serving<'a> {
     pub(crate) tls: Option<(PathBuf, PathBuf)>,
     pub(crate) allow_hosts: Vec<String>,
     pub(crate) rate_limit: NonZeroU32,
+    /// Where projects have their files.
+    pub(crate) workspace: LocalFiles,
     /// How many turns of teams' agents run in this process.
     pub(crate) worker_turns: usize,
 }
@@ -41,11 +44,12 @@ impl Serving<'_> {
     /// Serves until a signal comes.
     pub(crate) async fn run(self, listener: TcpListener, signals: &mut Signals) -> Result<(), Failure> {
         let token = admin::ensure(self.kernel, self.dir).await?;
-        let _worker = worker::inside(self.kernel, &token, self.worker_turns);
+        let _worker = worker::inside(self.kernel, &token, &self.workspace, self.worker_turns);
         let metrics = metrics(self.kernel)?;
         let config = ServerConfig {
             allowed_hosts: self.allow_hosts.clone(),
             requests_per_second: self.rate_limit.get(),
+            workspace: Some(self.workspace.clone()),
             render_metrics: Arc::new(move || metrics.render()),
             ..ServerConfig::new(env!("CARGO_PKG_VERSION"))
         };

@@ -10,6 +10,7 @@ use crate::{
     private,
     signals::Signals,
     store::StoreChoice,
+    workspace,
 };
 use cardwire_bus::Bus;
 use cardwire_kernel::{Kernel, KernelConfig};
@@ -39,9 +40,6 @@ pub(crate) struct UpArgs {
     /// server is as right without it, only slower to hear of work that came in elsewhere.
     #[arg(long, value_name = "URL", env = "CARDWIRE_BUS", hide_env_values = true)]
     bus: Option<SecretString>,
-    /// The directory below which projects keep their files. Accepted, not used yet.
-    #[arg(long, value_name = "DIR")]
-    workspace_root: Option<PathBuf>,
     /// Speak TLS with this certificate chain (PEM).
     #[arg(long, value_name = "PATH", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
@@ -82,6 +80,7 @@ pub(crate) async fn run(args: UpArgs, context: &Context) -> Result<(), Failure> 
     let dir = &context.dir;
     dir.create()?;
     warn(&args, dir);
+    let files = workspace::open(context)?;
     // From here on a signal ends the server in order, also one that comes while it still starts.
     let mut signals = Signals::listen()?;
     let presence = Presence::claim(dir).await?;
@@ -113,6 +112,7 @@ pub(crate) async fn run(args: UpArgs, context: &Context) -> Result<(), Failure> 
         tls: args.tls_cert.zip(args.tls_key),
         allow_hosts: args.allow_hosts,
         rate_limit: args.rate_limit,
+        workspace: files,
         worker_turns: args.worker_turns,
     }
     .run(listener, &mut signals)
@@ -164,9 +164,6 @@ fn cannot_listen(listen: &str, error: &std::io::Error) -> Failure {
 
 /// What an operator should hear once.
 fn warn(args: &UpArgs, dir: &DataDir) {
-    if args.workspace_root.is_some() {
-        tracing::warn!("--workspace-root is accepted, but this version does not read files yet");
-    }
     if args.store.shows_password(std::env::args()) {
         tracing::warn!(
             "the password in --store can be read by every user of this machine; use CARDWIRE_STORE"

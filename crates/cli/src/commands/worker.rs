@@ -9,6 +9,7 @@ use crate::{
     ports::{EnvironmentKeys, HttpPort, RouterPort},
     signals::Signals,
 };
+use cardwire_handoff::LocalFiles;
 use cardwire_kernel::Kernel;
 use cardwire_model::{Hash256, TokenSecret};
 use cardwire_team::WORKER_TARGET;
@@ -81,19 +82,24 @@ pub(crate) async fn run(args: WorkerArgs, context: &Context) -> Result<(), Failu
 pub(super) fn beside(client: &Client) -> Option<watch::Sender<bool>> {
     match client {
         Client::Embedded(embedded) => {
-            let (kernel, token) = embedded.inside();
-            inside(kernel, token, TURNS)
+            let (kernel, token, files) = embedded.inside();
+            inside(kernel, token, files, TURNS)
         }
         Client::Http(_) => None,
     }
 }
 
 /// A worker inside this process. It is told to stop when what this gives is dropped, or when the kernel shuts down.
-pub(super) fn inside(kernel: &Arc<Kernel>, token: &TokenSecret, turns: usize) -> Option<watch::Sender<bool>> {
+pub(super) fn inside(
+    kernel: &Arc<Kernel>,
+    token: &TokenSecret,
+    files: &LocalFiles,
+    turns: usize,
+) -> Option<watch::Sender<bool>> {
     if turns == 0 {
         return None;
     }
-    let port = Arc::new(RouterPort::new(kernel, token.clone()));
+    let port = Arc::new(RouterPort::new(kernel, token.clone(), files.clone()));
     // The same data directory has the same name, and no two processes have the same directory.
     let name = format!("in-{}", &Hash256::of(token.expose().as_bytes()).to_string()[..16]);
     let config = WorkerConfig { target: WORKER_TARGET.to_owned(), name, turns, projects: None, grace: GRACE };

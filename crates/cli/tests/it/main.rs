@@ -15,6 +15,7 @@ mod events;
 mod exit_codes;
 mod faults;
 mod fuzz;
+mod handoffs;
 mod knowledge;
 mod postgres;
 mod process;

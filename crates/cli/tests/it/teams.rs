@@ -1,7 +1,7 @@
 //! Teams as their users run them (PR, WK, API-17): the real binary, scripted models, both stores.
 
 mod crew;
-mod stage;
+pub(crate) mod stage;
 
 mod approval;
 mod cancel;

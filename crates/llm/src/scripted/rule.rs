@@ -1,5 +1,6 @@
 //! A script and its rules, checked when they are read.
 
+use super::capture::{Capture, Captured};
 use super::last::{LastMessage, common_role};
 use super::read::Reader;
 use crate::{ConfigError, ModelError, ModelRequest};
@@ -24,6 +25,8 @@ pub(super) struct Rule {
     /// All of these are in the last message.
     contains: Vec<String>,
     step: Option<u64>,
+    /// What the answer takes over from the last message, which must have all of it.
+    capture: Vec<Capture>,
     /// How often it answers in the life of a model.
     pub(super) times: Option<u32>,
     pub(super) delay: Duration,
@@ -76,19 +79,21 @@ impl Script {
 }
 
 impl Rule {
-    pub(super) fn matches(&self, request: &ModelRequest, last: &LastMessage) -> bool {
+    /// What the rule took over from the last message, if it matches.
+    pub(super) fn matches(&self, request: &ModelRequest, last: &LastMessage) -> Option<Captured> {
         let is_role = |role: &String| {
             request.role.as_ref() == Some(role)
                 || last.role.is_some_and(|last| common_role(role) == Some(last))
         };
-        self.agent.as_ref().is_none_or(|agent| *agent == request.agent_id)
+        let matches = self.agent.as_ref().is_none_or(|agent| *agent == request.agent_id)
             && self.role.as_ref().is_none_or(is_role)
             && self.step.is_none_or(|step| step == u64::from(request.step))
-            && self.contains.iter().all(|part| last.text.contains(part))
+            && self.contains.iter().all(|part| last.text.contains(part));
+        if matches { Capture::all(&self.capture, &last.text) } else { None }
     }
 
     fn parse(path: &str, rule: &Value) -> Result<Self, ConfigError> {
-        const FIELDS: [&str; 6] = ["match", "reply", "tool_calls", "error", "delay_ms", "usage"];
+        const FIELDS: [&str; 7] = ["match", "capture", "reply", "tool_calls", "error", "delay_ms", "usage"];
         let reader = Reader::new(path, rule, &FIELDS)?;
         let delay = reader.number("delay_ms")?.unwrap_or(0);
         if delay > DELAY_MS {
@@ -114,6 +119,10 @@ impl Rule {
             role: conditions.string("role")?,
             contains: parse_contains(&conditions)?,
             step: conditions.number("step")?,
+            capture: match reader.get("capture") {
+                Some(captures) => Capture::parse(&reader.path("capture"), captures)?,
+                None => vec![],
+            },
             times: times.map_err(|_| ConfigError::new(conditions.path("times"), "is too large"))?,
             delay: Duration::from_millis(delay),
             act,

@@ -198,6 +198,7 @@ pub fn refusal(rejection: &Rejection, agent_id: Option<&AgentId>, code: &str) ->
         | Rejection::Conflict(_)
         | Rejection::Forbidden(_)
         | Rejection::UnauthorizedBox { .. }
+        | Rejection::IterationChanged(_)
         | Rejection::StaleTurn(..)
         | Rejection::Unauthenticated
         | Rejection::Lost(_) => json!({ "status": "error", "error_code": code, "error": error }),

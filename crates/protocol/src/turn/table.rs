@@ -164,6 +164,7 @@ fn no(rejection: &Rejection) -> &'static str {
         | Rejection::Forbidden(_)
         | Rejection::Unauthenticated
         | Rejection::UnauthorizedBox { .. }
+        | Rejection::IterationChanged(_)
         | Rejection::Lost(_) => "error",
     }
 }

@@ -79,6 +79,15 @@ async fn every_creating_post_gives_the_first_answer_again(api: Api) {
                 api.with(&api.admin, "PUT", "/projects/p1/teams/crew", &team.to_string()).await.expect(201);
                 (json!({ "query": "a" }), json!({ "query": "b" }))
             }
+            "/projects/{project_id}/handoffs" => {
+                let body = |about: &str| {
+                    json!({
+                        "handoff_type": "init_to_execute", "timestamp": "2026-01-04T10:30:00",
+                        "user_requirement": about, "design_artifacts": { "rules": "rules.md" },
+                    })
+                };
+                (body("a"), body("b"))
+            }
             "/projects" => (json!({ "project_id": "k1" }), json!({ "project_id": "k2" })),
             "/tokens" => (json!({ "scopes": ["read"] }), json!({ "scopes": ["work"] })),
             "/projects/{project_id}/l0/cards" => (

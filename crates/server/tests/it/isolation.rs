@@ -32,6 +32,8 @@ fn path(endpoint: &Endpoint, project: &str, id: &str) -> String {
         .replace("{profile_name}", "Some")
         .replace("{session_id}", "some")
         .replace("{call_id}", id)
+        .replace("{handoff_id}", "ho_some")
+        .replace("{type_name}", "some")
 }
 
 /// A body that would be accepted, with `id` wherever it takes one.
@@ -78,6 +80,14 @@ fn body(op: Op, id: &str) -> String {
         Op::NoteExperience => json!({ "goal": "secret" }),
         Op::TakeInKnowledge => json!({ "source_id": "some", "text": "secret" }),
         Op::ComposeCall => json!({ "turn_epoch": 1, "model": "m" }),
+        Op::CreateHandoff | Op::ValidateHandoff | Op::ValidateProjectHandoff => json!({
+            "handoff_type": "init_to_execute", "timestamp": "2026-01-04T10:30:00",
+            "user_requirement": "secret", "design_artifacts": { "rules": "rules.md" },
+        }),
+        Op::PackHandoff => json!({ "execution_output_dir": "some" }),
+        Op::WriteFiles => json!({ "files": [{ "path": "some.txt", "content": "secret" }] }),
+        Op::PutHandoffType => json!({ "schema": {} }),
+        Op::LoadHandoff => json!({}),
         Op::Health
         | Op::Ready
         | Op::Metrics
@@ -139,14 +149,19 @@ fn body(op: Op, id: &str) -> String {
         | Op::GetCallContext
         | Op::DiffContext
         | Op::WhyContext
-        | Op::ExpandContext => return String::new(),
+        | Op::ExpandContext
+        | Op::ListHandoffs
+        | Op::GetHandoff
+        | Op::ListHandoffTypes
+        | Op::GetHandoffType
+        | Op::DeleteHandoffType => return String::new(),
     };
     body.to_string()
 }
 
 /// Whether it is about one document.
 fn is_document(endpoint: &Endpoint) -> bool {
-    let named = ["{tool_name}", "{recipe_name}", "{team_name}"];
+    let named = ["{tool_name}", "{recipe_name}", "{team_name}", "{type_name}"];
     named.iter().any(|name| endpoint.path.contains(name)) || endpoint.path.ends_with("/plan")
 }
 

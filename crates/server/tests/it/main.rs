@@ -14,6 +14,7 @@ mod documents;
 mod events;
 mod experience;
 mod fork;
+mod handoffs;
 mod idempotency;
 mod instances;
 mod isolation;

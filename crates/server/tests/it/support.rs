@@ -11,6 +11,7 @@ use axum::{
     body::Body,
     http::{HeaderMap, Method, Request, StatusCode},
 };
+use cardwire_handoff::LocalFiles;
 use cardwire_kernel::{
     ContextConfig, Kernel, KernelConfig,
     clock::{Clock, SystemClock},
@@ -23,9 +24,12 @@ use cardwire_store_postgres::{PostgresConfig, PostgresStore};
 use cardwire_store_sqlite::SqliteStore;
 use cardwire_testkit::scratch::ScratchDatabase;
 use serde_json::{Value, json};
-use std::sync::{
-    Arc,
-    atomic::{AtomicI64, Ordering},
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
 };
 use tower::ServiceExt;
 
@@ -147,7 +151,11 @@ impl Api {
         };
         let kernel = Kernel::start(config);
         let admin = kernel.ensure_admin(None).await.unwrap().expose().to_owned();
-        let router = router(Arc::clone(&kernel), change(ServerConfig::new("test")));
+        let root = files.path().join("workspace");
+        std::fs::create_dir(&root).unwrap();
+        let workspace = Some(LocalFiles::open(&root).unwrap());
+        let config = ServerConfig { workspace, ..ServerConfig::new("test") };
+        let router = router(Arc::clone(&kernel), change(config));
         let api = Self { router, kernel, store, admin, clock, _files: Arc::new(files), database };
         api.post("/projects", json!({ "project_id": "p1" })).await.expect(201);
         api.post("/projects", json!({ "project_id": "p2" })).await.expect(201);
@@ -172,6 +180,11 @@ impl Api {
             _files: Arc::clone(&self._files),
             database: self.database.clone(),
         }
+    }
+
+    /// Where projects have their files.
+    pub(crate) fn workspace(&self) -> PathBuf {
+        self._files.path().join("workspace")
     }
 
     /// Whether the store is a file of this process.

@@ -9,20 +9,13 @@ use std::collections::HashSet;
 const BOX_CARDS: u64 = 100;
 
 pub(crate) async fn run(desk: &Desk, call: &Call, arguments: &Map<String, Value>) -> Result<Answer, Trouble> {
-    let done = match call.name.as_str() {
+    match call.name.as_str() {
         "read_card" => read_card(desk, &call.arguments).await,
         "read_box" => read_box(desk, &call.arguments).await,
         "plan_todo" => patch_todo(desk, json!({ "plan": arguments })).await,
         "report_todo" => patch_todo(desk, json!({ "updates": arguments.get("updates") })).await,
         "search_knowledge" => search(desk, &call.arguments).await,
         name => Ok(Answer::failed("unknown_tool", format!("there is no tool {name}"))),
-    };
-    match done {
-        // What the kernel refuses is told to the model, which can do better.
-        Err(Trouble::Refused { status, code, message }) if (400..500).contains(&status) => {
-            Ok(Answer::Failed { code, message })
-        }
-        done => done,
     }
 }
 
@@ -45,20 +38,25 @@ async fn read_box(desk: &Desk, arguments: &Value) -> Result<Answer, Trouble> {
     let Some(id) = text_argument(arguments, "box_id") else {
         return Ok(Answer::failed("invalid_arguments", "box_id is required"));
     };
-    let mut handed: HashSet<String> =
-        [&desk.lease.context_box_id, &desk.lease.output_box_id].into_iter().cloned().collect();
-    for card in desk.transcript().await?.cards() {
-        let by_system = card["author_id"].as_str().is_some_and(|author| author.starts_with("sys.pmo"));
-        if card["type"] == "tool.result" && by_system {
-            boxes_named(&card["content"]["result"], &mut handed);
-        }
-    }
-    if !handed.contains(&id) {
+    let own = [&desk.lease.context_box_id, &desk.lease.output_box_id];
+    if !own.contains(&&id) && !handed_boxes(desk.transcript().await?.cards()).contains(&id) {
         return Ok(Answer::failed("not_handed_over", format!("box {id} was not handed to this turn")));
     }
     let limit = arguments["limit"].as_u64().unwrap_or(BOX_CARDS).clamp(1, BOX_CARDS);
     let cards = desk.get(&format!("/boxes/{id}/cards?limit={limit}")).await?;
     Ok(Answer::Success(cards.as_array().into_iter().flatten().map(shown).collect()))
+}
+
+/// Boxes that came back with work that was started, by what the turn has on record.
+pub(crate) fn handed_boxes(cards: &[Value]) -> HashSet<String> {
+    let mut handed = HashSet::new();
+    for card in cards {
+        let by_system = card["author_id"].as_str().is_some_and(|author| author.starts_with("sys.pmo"));
+        if card["type"] == "tool.result" && by_system {
+            boxes_named(&card["content"]["result"], &mut handed);
+        }
+    }
+    handed
 }
 
 /// Boxes that a result of the PMO names: of the work that was started, or of each branch. What others wrote into it counts

@@ -1,6 +1,6 @@
 //! What a model is told it may call, in its provider's format.
 
-use super::{NOTES, PMO, handover, submit};
+use super::{NOTES, PMO, handoffs, handover, submit};
 use cardwire_model::Provider;
 use serde_json::{Value, json};
 
@@ -148,6 +148,57 @@ pub(crate) fn built_in(name: &str) -> Option<Offer> {
             "Search the project's knowledge.",
             object(json!({ "query": { "type": "string" }, "top_k": { "type": "integer" } }), &["query"]),
         ),
+        "list_handoff" => (
+            "List the handoff packages that you were given: what each is about, and which samples it tells of.",
+            object(json!({}), &[]),
+        ),
+        "load_handoff" => (
+            "Load what a handoff package refers to, under a budget of tokens: the report, typical cases, or what you name.",
+            object(
+                json!({
+                    "handoff_id": { "type": "string" },
+                    "mode": { "type": "string", "enum": ["report_only", "typical", "full", "custom"] },
+                    "budget": { "type": "integer", "description": "Tokens at most; 40000 when absent." },
+                    "sample_ids": { "type": "array", "items": { "type": "string" } },
+                    "parts": {
+                        "type": "array",
+                        "items": { "type": "string", "enum": ["report", "sample", "trace", "evaluation", "attribution"] },
+                    },
+                    "hard": { "type": "boolean" },
+                }),
+                &["handoff_id"],
+            ),
+        ),
+        "write_files" => (
+            "Write files to the workspace. A file that is there cannot be changed: write another.",
+            object(
+                json!({
+                    "files": {
+                        "type": "array", "minItems": 1,
+                        "items": object(
+                            json!({
+                                "path": { "type": "string", "description": "Relative to the workspace." },
+                                "content": { "description": "A text, or JSON." },
+                            }),
+                            &["path", "content"],
+                        ),
+                    },
+                }),
+                &["files"],
+            ),
+        ),
+        "send_handoff" => (
+            "Hand a package over: paths, not contents. The files must be written already; the index of an execute_to_init              is made from them when it is left out.",
+            object(
+                json!({
+                    "handoff_type": { "type": "string" }, "timestamp": { "type": "string" },
+                    "user_requirement": { "type": "string" }, "design_artifacts": { "type": "object" },
+                    "execution_output_dir": { "type": "string" }, "trigger_reason": { "type": "string" },
+                    "modification_suggestions_summary": { "type": "array", "items": { "type": "string" } },
+                }),
+                &["handoff_type"],
+            ),
+        ),
         _ => return None,
     };
     Some(Offer { name: name.to_owned(), description: description.to_owned(), parameters })
@@ -155,7 +206,7 @@ pub(crate) fn built_in(name: &str) -> Option<Offer> {
 
 /// The names of [`built_in`], in the order in which they are offered.
 pub(crate) fn built_in_names() -> impl Iterator<Item = &'static str> {
-    PMO.into_iter().filter(|name| *name != "provision_agent").chain(NOTES)
+    PMO.into_iter().filter(|name| *name != "provision_agent").chain(NOTES).chain(handoffs::READING)
 }
 
 fn object(properties: Value, required: &[&str]) -> Value {
@@ -168,7 +219,7 @@ mod tests {
 
     #[test]
     fn every_tool_that_comes_with_a_worker_can_be_offered() {
-        for name in built_in_names() {
+        for name in built_in_names().chain(handoffs::WRITING) {
             let offer = built_in(name).unwrap_or_else(|| panic!("{name} has no description"));
             assert_eq!(offer.parameters["type"], "object");
             assert!(!offer.description.is_empty());

@@ -200,7 +200,7 @@ pub(super) fn text(value: &Value) -> &str {
 }
 
 /// A process that is ended with its value.
-pub(super) struct Process {
+pub(crate) struct Process {
     child: Child,
     log: PathBuf,
 }
@@ -215,7 +215,7 @@ impl Process {
     }
 
     /// A worker of the server on this data.
-    pub(super) fn worker(home: &Home, name: &str) -> Self {
+    pub(crate) fn worker(home: &Home, name: &str) -> Self {
         Self::start(home.command(&["worker", "--name", name]), home, "worker.log")
     }
 

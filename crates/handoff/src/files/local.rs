@@ -1,0 +1,209 @@
+//! Files of this machine, reached through the handle of an opened directory (SEC-06).
+//!
+//! Every path is walked name by name, each opened relative to the handle of the one before and never through a link.
+//! Nobody who changes names in between can therefore lead a walk out of the root. What is read is judged on the very
+//! handle it is read from: a regular file with a single name.
+
+use super::{FileError, Files, Stat, Written, write};
+use crate::SafePath;
+use rustix::{
+    fd::{AsFd, BorrowedFd, OwnedFd},
+    fs::{AtFlags, Dir, FileType, Mode, OFlags},
+    io::Errno,
+};
+use std::{fs::File, io::Read, path::Path, sync::Arc};
+
+/// Directories are opened to walk through them, and nothing else will do.
+const DIRECTORY: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+/// Opening must not wait for whoever writes into a pipe, nor take a terminal.
+const FILE: OFlags = OFlags::RDONLY
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOCTTY)
+    .union(OFlags::CLOEXEC);
+
+/// Files below a directory of this machine.
+#[derive(Debug, Clone)]
+pub struct LocalFiles {
+    root: Arc<OwnedFd>,
+}
+
+impl LocalFiles {
+    /// Opens a root. Links on the way to it are followed: whoever runs us chose it.
+    pub fn open(root: &Path) -> Result<Self, FileError> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let root = rustix::fs::open(root, flags, Mode::empty()).map_err(error)?;
+        Ok(Self { root: Arc::new(root) })
+    }
+
+    /// The files below one of its directories.
+    pub fn below(&self, dir: &SafePath) -> Result<Self, FileError> {
+        let mut at = Handle::Root(self.root.as_fd());
+        for name in dir.names() {
+            at = Handle::Opened(open_dir(at.as_fd(), name)?);
+        }
+        match at {
+            Handle::Root(_) => Ok(self.clone()),
+            Handle::Opened(root) => Ok(Self { root: Arc::new(root) }),
+        }
+    }
+
+    /// The directory that a path is in, and its last name.
+    fn parent<'p>(&self, path: &'p SafePath) -> Result<(Handle<'_>, &'p str), FileError> {
+        let mut at = Handle::Root(self.root.as_fd());
+        let mut names = path.names().peekable();
+        while let Some(name) = names.next() {
+            if names.peek().is_none() {
+                return Ok((at, name));
+            }
+            at = Handle::Opened(open_dir(at.as_fd(), name)?);
+        }
+        Err(FileError::Missing)
+    }
+
+    /// The same, with the directories made where they are missing.
+    fn make_parent<'p>(&self, path: &'p SafePath) -> Result<(Handle<'_>, &'p str), FileError> {
+        let mut at = Handle::Root(self.root.as_fd());
+        let mut names = path.names().peekable();
+        while let Some(name) = names.next() {
+            if names.peek().is_none() {
+                return Ok((at, name));
+            }
+            at = Handle::Opened(match open_dir(at.as_fd(), name) {
+                Err(FileError::Missing) => write::make_dir(at.as_fd(), name)?,
+                opened => opened?,
+            });
+        }
+        Err(FileError::Missing)
+    }
+}
+
+impl Files for LocalFiles {
+    fn stat(&self, path: &SafePath) -> Result<Stat, FileError> {
+        let (dir, name) = self.parent(path)?;
+        stat_at(dir.as_fd(), name)
+    }
+
+    fn read(&self, path: &SafePath, max_bytes: u64) -> Result<Vec<u8>, FileError> {
+        let (dir, name) = self.parent(path)?;
+        read_at(dir.as_fd(), name, max_bytes)
+    }
+
+    fn list(
+        &self,
+        dir: &SafePath,
+        each: &mut dyn FnMut(&str) -> Result<(), FileError>,
+    ) -> Result<(), FileError> {
+        let (parent, name) = self.parent(dir)?;
+        let handle = open_dir(parent.as_fd(), name)?;
+        for entry in Dir::read_from(&handle).map_err(error)? {
+            let entry = entry.map_err(error)?;
+            let name = entry.file_name().to_str();
+            let name = name.map_err(|_| FileError::unsafe_because("holds a name that is not UTF-8"))?;
+            if name != "." && name != ".." {
+                each(name)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn create(&self, path: &SafePath, bytes: &[u8]) -> Result<Written, FileError> {
+        let (dir, name) = self.make_parent(path)?;
+        write::create_at(dir.as_fd(), name, bytes)
+    }
+
+    fn replace(&self, path: &SafePath, bytes: &[u8]) -> Result<(), FileError> {
+        let (dir, name) = self.make_parent(path)?;
+        write::replace_at(dir.as_fd(), name, bytes)
+    }
+}
+
+/// The root, or a directory on the way.
+enum Handle<'a> {
+    Root(BorrowedFd<'a>),
+    Opened(OwnedFd),
+}
+
+impl AsFd for Handle<'_> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Root(handle) => *handle,
+            Self::Opened(handle) => handle.as_fd(),
+        }
+    }
+}
+
+/// Opens a directory by its name in another one.
+pub(super) fn open_dir(parent: BorrowedFd<'_>, name: &str) -> Result<OwnedFd, FileError> {
+    match rustix::fs::openat(parent, name, DIRECTORY, Mode::empty()) {
+        Ok(handle) => Ok(handle),
+        // Linux gives one error for links and for files. A file where a directory should be is nothing to fear, but
+        // what we look for is not below it.
+        Err(Errno::NOTDIR | Errno::LOOP | Errno::MLINK) if kind_at(parent, name)? == FileType::Symlink => {
+            Err(symbolic_link())
+        }
+        Err(errno) => Err(error(errno)),
+    }
+}
+
+/// What is known of a plain file by its name in a directory.
+pub(super) fn stat_at(dir: BorrowedFd<'_>, name: &str) -> Result<Stat, FileError> {
+    let stat = rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW).map_err(error)?;
+    check_plain(&stat)
+}
+
+/// Reads a plain file by its name in a directory.
+pub(super) fn read_at(dir: BorrowedFd<'_>, name: &str, max_bytes: u64) -> Result<Vec<u8>, FileError> {
+    // Opening a device or a pipe may do something to it, so that we look before we open, and again after.
+    stat_at(dir, name)?;
+    let handle = match rustix::fs::openat(dir, name, FILE, Mode::empty()) {
+        Ok(handle) => handle,
+        Err(Errno::LOOP | Errno::MLINK) => return Err(symbolic_link()),
+        Err(errno) => return Err(error(errno)),
+    };
+    let stat = check_plain(&rustix::fs::fstat(&handle).map_err(error)?)?;
+    if stat.bytes > max_bytes {
+        return Err(FileError::TooLarge { limit: max_bytes });
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(stat.bytes).unwrap_or(0));
+    // The file may grow while it is read.
+    File::from(handle).take(max_bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(FileError::Io)?;
+    if bytes.len() as u64 > max_bytes {
+        return Err(FileError::TooLarge { limit: max_bytes });
+    }
+    Ok(bytes)
+}
+
+/// A file with a second name may be somebody else's, linked here to have it read.
+fn check_plain(stat: &rustix::fs::Stat) -> Result<Stat, FileError> {
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile if stat.st_nlink == 1 => {
+            Ok(Stat { bytes: u64::try_from(stat.st_size).unwrap_or(0) })
+        }
+        FileType::RegularFile => Err(FileError::unsafe_because("has more than one name (hard links)")),
+        FileType::Symlink => Err(symbolic_link()),
+        FileType::Directory => Err(FileError::unsafe_because("is a directory")),
+        FileType::Fifo
+        | FileType::Socket
+        | FileType::CharacterDevice
+        | FileType::BlockDevice
+        | FileType::Unknown => Err(FileError::unsafe_because("is not a regular file")),
+    }
+}
+
+fn kind_at(dir: BorrowedFd<'_>, name: &str) -> Result<FileType, FileError> {
+    let stat = rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW).map_err(error)?;
+    Ok(FileType::from_raw_mode(stat.st_mode))
+}
+
+fn symbolic_link() -> FileError {
+    FileError::unsafe_because("is a symbolic link, or leads through one")
+}
+
+pub(super) fn error(errno: Errno) -> FileError {
+    match errno {
+        Errno::NOENT | Errno::NOTDIR => FileError::Missing,
+        errno => FileError::Io(errno.into()),
+    }
+}

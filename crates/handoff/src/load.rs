@@ -1,0 +1,238 @@
+//! Loads as much of an iteration as its reader asks for, within a budget of tokens (LD-01 to LD-08).
+//!
+//! Each file is read at most once, and only if the mode asks for it. Files are never changed.
+//! Invariant: the same files and the same request give the same answer (NF-11), and its tokens add up to `used`.
+
+mod case;
+mod request;
+mod select;
+mod truncate;
+
+use crate::{
+    Files, Package, Part, Refusal, RefusalKind, SafePath, files::FileError, part::SUMMARY, problem::code,
+    summary,
+};
+use cardwire_model::{
+    CanonicalJson,
+    limits::{HANDOFF_FILE_BYTES, LOAD_BYTES},
+    token_count,
+};
+use serde::Serialize;
+use serde_json::Value;
+
+pub use request::{LoadRequest, Mode};
+pub use truncate::{truncate_part, truncate_text};
+
+/// What was loaded, and what was not.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Load {
+    /// The tokens that were allowed.
+    pub budget: u32,
+    /// The tokens of all that was loaded.
+    pub used: u32,
+    /// The report alone takes more than the budget, and was asked for nevertheless.
+    pub over_budget: bool,
+    /// In the order in which to read it.
+    pub loaded: Vec<LoadedPart>,
+    /// Loaded, but shortened; `tokens` is what it would have taken.
+    pub truncated: Vec<PartRef>,
+    /// Not loaded, for want of budget.
+    pub omitted: Vec<PartRef>,
+    /// Not on disk.
+    pub missing: Vec<PartRef>,
+    /// On disk, but not to be used.
+    pub invalid: Vec<PartRef>,
+    /// Other bytes than the index says. They are not loaded.
+    pub changed: Vec<PartRef>,
+}
+
+/// A part with its content.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LoadedPart {
+    /// Which sample; the report has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sample_id: Option<String>,
+    /// Which part of it.
+    pub part: Part,
+    /// Its file, below `execution_output_dir`.
+    pub path: String,
+    /// What the file says.
+    pub content: Value,
+    /// Estimated tokens of the content's canonical text.
+    pub tokens: u32,
+    /// Whether it was shortened.
+    pub truncated: bool,
+}
+
+/// A part without its content.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PartRef {
+    /// Which sample; the report and the summary have none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sample_id: Option<String>,
+    /// Which part of it. The summary, which stands for the index, goes by `report`.
+    pub part: Part,
+    /// Its file, below `execution_output_dir`.
+    pub path: String,
+    /// What it would have taken, if it was read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u32>,
+    /// What is wrong with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// Loads what the request asks for. `files` is opened on the workspace root.
+pub fn load(package: &Package, files: &dyn Files, request: &LoadRequest) -> Result<Load, Refusal> {
+    let Some(execution) = package.execution() else {
+        return Err(Refusal::request("handoff_type", "only execute_to_init has something to load"));
+    };
+    request.check()?;
+    let mut loader = Loader {
+        files,
+        dir: &execution.dir,
+        bytes_left: LOAD_BYTES,
+        load: Load { budget: request.budget, ..Load::default() },
+    };
+    let report = if request.wants_report() {
+        Some(loader.report(execution.report.as_str(), request.hard)?)
+    } else {
+        None
+    };
+    for entry in select::cases(package, execution, report.as_ref(), request, &mut loader)? {
+        loader.case(&entry, &request.case_parts());
+    }
+    Ok(loader.load)
+}
+
+/// One load at work.
+struct Loader<'a> {
+    files: &'a dyn Files,
+    dir: &'a SafePath,
+    /// Files of any size make no difference to the budget, hence a limit of their own.
+    bytes_left: u64,
+    load: Load,
+}
+
+impl Loader<'_> {
+    fn left(&self) -> u32 {
+        self.load.budget.saturating_sub(self.load.used)
+    }
+
+    fn push(&mut self, sample_id: Option<&str>, part: Part, path: &str, text: Text, truncated: bool) {
+        self.load.used = self.load.used.saturating_add(text.tokens);
+        let (content, tokens) = (text.value, text.tokens);
+        let sample_id = sample_id.map(str::to_owned);
+        self.load.loaded.push(LoadedPart {
+            sample_id,
+            part,
+            path: path.to_owned(),
+            content,
+            tokens,
+            truncated,
+        });
+    }
+
+    /// The report, which everything else depends on: without it there is no answer (LD-07, LD-08).
+    fn report(&mut self, path: &str, hard: bool) -> Result<Value, Refusal> {
+        let bytes = match self.read(path) {
+            Ok(bytes) => bytes,
+            Err(FileError::Missing) => {
+                let message = format!("{path}: is missing");
+                return Err(
+                    Refusal::new(RefusalKind::NotFound, code::REPORT_NOT_FOUND, None, message).about(path)
+                );
+            }
+            Err(error) => return Err(error.refusal(path)),
+        };
+        let whole = Text::parse(&bytes).map_err(|reason| {
+            let message = format!("{path}: {reason}");
+            Refusal::new(RefusalKind::Unprocessable, code::INVALID_REPORT, None, message).about(path)
+        })?;
+        let report = whole.value.clone();
+        let tokens = whole.tokens;
+        if tokens <= self.left() || !hard {
+            self.load.over_budget = tokens > self.left();
+            self.push(None, Part::Report, path, whole, false);
+            return Ok(report);
+        }
+        let part_ref = PartRef {
+            sample_id: None,
+            part: Part::Report,
+            path: path.to_owned(),
+            tokens: Some(tokens),
+            error: None,
+        };
+        match whole.truncated(Part::Report, &[]).filter(|short| short.tokens <= self.left()) {
+            Some(short) => {
+                self.load.truncated.push(part_ref);
+                self.push(None, Part::Report, path, short, true);
+            }
+            None => self.load.omitted.push(part_ref),
+        }
+        Ok(report)
+    }
+
+    /// The complete index of a package whose own is not. `None` when it cannot be had, which is noted.
+    fn complete_index(&mut self) -> Option<Vec<crate::Entry>> {
+        let note = |error: Option<String>| PartRef {
+            sample_id: None,
+            part: Part::Report,
+            path: SUMMARY.to_owned(),
+            tokens: None,
+            error,
+        };
+        let bytes = match self.read(SUMMARY) {
+            Ok(bytes) => bytes,
+            Err(FileError::Missing) => {
+                self.load.missing.push(note(None));
+                return None;
+            }
+            Err(error) => {
+                self.load.invalid.push(note(Some(error.to_string())));
+                return None;
+            }
+        };
+        match summary::parse(&bytes).map(|summary| summary::entries(&summary)) {
+            Ok(Some(entries)) => Some(entries),
+            Ok(None) => {
+                self.load.invalid.push(note(Some("does not hold the complete index".to_owned())));
+                None
+            }
+            Err(reason) => {
+                self.load.invalid.push(note(Some(reason)));
+                None
+            }
+        }
+    }
+
+    /// Reads a file of the iteration.
+    fn read(&mut self, below: &str) -> Result<Vec<u8>, FileError> {
+        let path = self.dir.join(below).map_err(|error| FileError::unsafe_because(error.to_string()))?;
+        let bytes = self.files.read(&path, HANDOFF_FILE_BYTES.min(self.bytes_left))?;
+        self.bytes_left = self.bytes_left.saturating_sub(bytes.len() as u64);
+        Ok(bytes)
+    }
+}
+
+/// JSON and what it takes.
+struct Text {
+    value: Value,
+    tokens: u32,
+}
+
+impl Text {
+    fn parse(bytes: &[u8]) -> Result<Self, String> {
+        let text = std::str::from_utf8(bytes).map_err(|error| format!("not UTF-8: {error}"))?;
+        let json = CanonicalJson::parse(text, "content").map_err(|invalid| format!("not JSON: {invalid}"))?;
+        Ok(Self { value: json.to_value(), tokens: token_count::estimate(json.as_str()) })
+    }
+
+    /// A shorter one, if shortening makes it shorter.
+    fn truncated(&self, part: Part, key_turns: &[u64]) -> Option<Self> {
+        let value = truncate_part(part, &self.value, key_turns);
+        let json = CanonicalJson::from_value(&value).ok()?;
+        let tokens = token_count::estimate(json.as_str());
+        (tokens < self.tokens).then_some(Self { value, tokens })
+    }
+}

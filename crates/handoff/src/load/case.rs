@@ -1,0 +1,165 @@
+//! Loads one case and makes it fit (LD-04): first its trace is shortened, then its sample, evaluation and attribution;
+//! then they are left out in the same order, because evaluation and attribution carry the cause.
+
+use super::{Loader, PartRef, Text};
+use crate::{Entry, Part, files::FileError};
+use cardwire_model::limits::HANDOFF_FILE_BYTES;
+use serde_json::Value;
+
+/// What is given up first.
+const GIVEN_UP: [Part; 4] = [Part::Trace, Part::Sample, Part::Evaluation, Part::Attribution];
+
+/// A part that was read.
+struct Candidate {
+    part: Part,
+    path: String,
+    whole: Text,
+    short: Option<Text>,
+    form: Form,
+}
+
+/// In which form a part is given.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Whole,
+    Short,
+    Omitted,
+}
+
+impl Candidate {
+    fn tokens(&self) -> u32 {
+        match (self.form, &self.short) {
+            (Form::Whole, _) | (Form::Short, None) => self.whole.tokens,
+            (Form::Short, Some(short)) => short.tokens,
+            (Form::Omitted, _) => 0,
+        }
+    }
+}
+
+impl Loader<'_> {
+    pub(super) fn case(&mut self, entry: &Entry, parts: &[Part]) {
+        let mut candidates = Vec::new();
+        for &part in parts {
+            let Some(path) = entry.path(part) else { continue };
+            let path = path.as_str();
+            // What cannot fit is not read.
+            if self.left() == 0 || self.bytes_left == 0 {
+                self.load.omitted.push(part_ref(entry, part, path, None, None));
+                continue;
+            }
+            candidates.extend(self.candidate(entry, part, path));
+        }
+        self.shrink(&mut candidates);
+        for candidate in candidates {
+            self.settle(entry, candidate);
+        }
+    }
+
+    /// Reads a part; what cannot be used is noted.
+    fn candidate(&mut self, entry: &Entry, part: Part, path: &str) -> Option<Candidate> {
+        let note = |error: Option<String>| part_ref(entry, part, path, None, error);
+        let bytes = match self.read(path) {
+            Ok(bytes) => bytes,
+            Err(FileError::Missing) => {
+                self.load.missing.push(note(None));
+                return None;
+            }
+            // Too large for what this load may still read, not for a load of its own.
+            Err(FileError::TooLarge { limit }) if limit < HANDOFF_FILE_BYTES => {
+                self.load.omitted.push(note(None));
+                return None;
+            }
+            Err(error) => {
+                self.load.invalid.push(note(Some(error.to_string())));
+                return None;
+            }
+        };
+        if !entry.agrees(part, &bytes) {
+            self.load.changed.push(note(Some("has changed since its hash was taken".to_owned())));
+            return None;
+        }
+        match Text::parse(&bytes) {
+            Ok(whole) => {
+                Some(Candidate { part, path: path.to_owned(), whole, short: None, form: Form::Whole })
+            }
+            Err(reason) => {
+                self.load.invalid.push(note(Some(reason)));
+                None
+            }
+        }
+    }
+
+    /// Gives up as little as is needed.
+    fn shrink(&self, candidates: &mut [Candidate]) {
+        let key_turns = key_turns(candidates);
+        for form in [Form::Short, Form::Omitted] {
+            for part in GIVEN_UP {
+                if total(candidates) <= u64::from(self.left()) {
+                    return;
+                }
+                let Some(candidate) = candidates.iter_mut().find(|candidate| candidate.part == part) else {
+                    continue;
+                };
+                if form == Form::Short {
+                    candidate.short = candidate.whole.truncated(part, &key_turns);
+                }
+                candidate.form = form;
+            }
+        }
+    }
+
+    fn settle(&mut self, entry: &Entry, candidate: Candidate) {
+        let Candidate { part, path, whole, short, form } = candidate;
+        let note = part_ref(entry, part, &path, Some(whole.tokens), None);
+        match (form, short) {
+            (Form::Omitted, _) => self.load.omitted.push(note),
+            (Form::Short, Some(short)) => {
+                self.load.truncated.push(note);
+                self.push(Some(&entry.sample_id), part, &path, short, true);
+            }
+            (Form::Whole, _) | (Form::Short, None) => {
+                self.push(Some(&entry.sample_id), part, &path, whole, false);
+            }
+        }
+    }
+}
+
+fn part_ref(entry: &Entry, part: Part, path: &str, tokens: Option<u32>, error: Option<String>) -> PartRef {
+    PartRef { sample_id: Some(entry.sample_id.clone()), part, path: path.to_owned(), tokens, error }
+}
+
+fn total(candidates: &[Candidate]) -> u64 {
+    candidates.iter().map(|candidate| u64::from(candidate.tokens())).sum()
+}
+
+/// The turns that evaluation and attribution speak of.
+fn key_turns(candidates: &[Candidate]) -> Vec<u64> {
+    let mut turns = Vec::new();
+    for candidate in candidates {
+        match candidate.part {
+            Part::Evaluation | Part::Attribution => collect(&candidate.whole.value, &mut turns),
+            Part::Report | Part::Sample | Part::Trace => {}
+        }
+    }
+    turns.sort_unstable();
+    turns.dedup();
+    turns
+}
+
+fn collect(value: &Value, turns: &mut Vec<u64>) {
+    match value {
+        Value::Object(members) => {
+            for (key, member) in members {
+                match (key.as_str(), member) {
+                    ("turn_index", Value::Array(items)) => {
+                        turns.extend(items.iter().filter_map(Value::as_u64))
+                    }
+                    ("turn_index", member) => turns.extend(member.as_u64()),
+                    (_, member) => collect(member, turns),
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| collect(item, turns)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}

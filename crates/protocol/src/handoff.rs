@@ -1,0 +1,210 @@
+//! Accept a handoff package: a card that says it, a box to hand it over by, and a name to find it under, in one commit
+//! (HO-14, W-19).
+//!
+//! What is in a package was judged before (crate `handoff`). Decided here is what the record of earlier packages forbids:
+//! an iteration that was told of once never changes (HO-11).
+
+use crate::{Decision, Moment, Rejection, facts::plain_box};
+use cardwire_model::{
+    AgentId, AuditAction, BoxId, Card, CardId, Commit, EventKind, Generation, Grant, ProjectId, Resource,
+    ResourceKind, ResourceName, Revision, Snapshot, Write,
+};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+
+/// A package to accept.
+#[derive(Debug, Clone)]
+pub struct Accept {
+    /// The name it is found under: fresh.
+    pub id: ResourceName,
+    /// The package, as a card with a fresh id. Its metadata has `report_sha256` where a report was read.
+    pub card: Card,
+    /// A fresh id.
+    pub box_id: BoxId,
+    /// The directory that it tells of.
+    pub iteration: Option<Iteration>,
+    /// The agent that sends it, and may therefore hand it on (X-04).
+    pub sender: Option<AgentId>,
+}
+
+/// A directory of results.
+#[derive(Debug, Clone)]
+pub struct Iteration {
+    /// A hash of its path.
+    pub name: ResourceName,
+    /// The first package that told of it, when it was looked up.
+    pub first: Option<Card>,
+}
+
+/// A package that was accepted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Accepted {
+    /// The name it is found under.
+    pub resource: Resource,
+    /// The box that holds its card and nothing else.
+    pub box_id: BoxId,
+}
+
+/// Writes the package. `snapshot.resource` is the row of its iteration.
+pub fn decide(
+    snapshot: &Snapshot,
+    project: &ProjectId,
+    command: &Accept,
+    moment: &Moment,
+) -> Result<Decision<Accepted>, Rejection> {
+    let card_id = command.card.id;
+    let mut commit = Commit::new(project.clone());
+    commit.writes.push(Write::PutCard(Box::new(command.card.clone())));
+    let mut new_box = plain_box(command.box_id, Generation::FIRST, &[card_id], moment.now);
+    // Whoever is handed the box gets the package and nothing that came later.
+    new_box.head.sealed = true;
+    commit.writes.push(Write::CreateBox(new_box));
+    if let Some(iteration) = &command.iteration {
+        match (&snapshot.resource, &iteration.first) {
+            (None, _) => commit.writes.push(row(ResourceKind::Iteration, &iteration.name, card_id, moment).1),
+            (Some(row), Some(first)) if row.card_id == first.id => unchanged(first, &command.card)?,
+            (Some(_), _) => {
+                let message =
+                    "another package of this iteration came in at the same time; repeat the request";
+                return Err(Rejection::Conflict(message.to_owned()));
+            }
+        }
+    }
+    if let Some(agent_id) = command.sender.clone() {
+        let grant = Grant { agent_id, box_id: command.box_id, at: moment.now };
+        commit.writes.push(Write::AddGrant(Box::new(grant)));
+    }
+    let (resource, write) = row(ResourceKind::Handoff, &command.id, card_id, moment);
+    commit.writes.push(write);
+    let detail = json!({
+        "card_id": card_id.to_string(), "box_id": command.box_id.to_string(),
+        "handoff_type": command.card.content.to_value()["handoff_type"],
+        "sender": command.sender.as_ref().map(ToString::to_string),
+    });
+    commit.events.push(moment.event(EventKind::HandoffAccepted, &command.id, &detail));
+    commit.audit.push(moment.audit(AuditAction::HandoffAccept, &command.id, &detail));
+    Ok(Decision { commit, outcome: Accepted { resource, box_id: command.box_id } })
+}
+
+fn row(kind: ResourceKind, name: &ResourceName, card_id: CardId, moment: &Moment) -> (Resource, Write) {
+    let resource = Resource {
+        kind,
+        name: name.clone(),
+        card_id,
+        revision: Revision::FIRST,
+        created_at: moment.now,
+        updated_at: moment.now,
+        deleted_at: None,
+    };
+    (resource.clone(), Write::PutResource { was: None, resource: Box::new(resource) })
+}
+
+/// HO-11: what was told of an iteration stays so. Compared are the report, and the hashes of files that both packages know.
+fn unchanged(first: &Card, next: &Card) -> Result<(), Rejection> {
+    let report = |card: &Card| card.metadata.to_value()["report_sha256"].as_str().map(str::to_owned);
+    if let (Some(was), Some(is)) = (report(first), report(next))
+        && was != is
+    {
+        return Err(Rejection::IterationChanged("the report".to_owned()));
+    }
+    let (was, is) = (first.content.to_value(), next.content.to_value());
+    let known: HashMap<&str, &Value> = hashes(&was).collect();
+    let changed = |(sample, parts): &(&str, &Value)| {
+        let was = known.get(sample)?.as_object()?;
+        let mut parts = parts.as_object()?.iter();
+        let part = parts.find(|(part, hash)| was.get(*part).is_some_and(|was| !same(was, hash)))?.0;
+        Some(format!("{part} of {sample}"))
+    };
+    match hashes(&is).find_map(|entry| changed(&entry)) {
+        Some(what) => Err(Rejection::IterationChanged(what)),
+        None => Ok(()),
+    }
+}
+
+/// Samples of a package's index with the hashes of their files.
+fn hashes(package: &Value) -> impl Iterator<Item = (&str, &Value)> {
+    let entries = package["failure_samples_index"].as_array().into_iter().flatten();
+    entries.filter_map(|entry| Some((entry["sample_id"].as_str()?, entry.get("sha256")?)))
+}
+
+/// Digests may be cut short; what both have must be equal.
+fn same(a: &Value, b: &Value) -> bool {
+    match (a.as_str(), b.as_str()) {
+        (Some(a), Some(b)) => a.starts_with(b) || b.starts_with(a),
+        _ => a == b,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::{box_id, moment, project};
+    use cardwire_model::{CanonicalJson, CardDraft, Origin};
+
+    fn package(n: u128, report: &str, hash: &str) -> Card {
+        let content = json!({
+            "handoff_type": "execute_to_init",
+            "failure_samples_index": [{ "sample_id": "S1", "sha256": { "trace": hash } }, { "sample_id": "S2" }],
+        });
+        let metadata = json!({ "type": "handoff.package", "report_sha256": report });
+        let draft = CardDraft {
+            content: CanonicalJson::from_value(&content).unwrap(),
+            metadata: CanonicalJson::from_value(&metadata).unwrap(),
+            tool_calls: None,
+            tool_call_id: None,
+            ttl_seconds: None,
+        };
+        draft.into_card(crate::fixtures::card_id(n), Origin::Operator, moment().now).unwrap()
+    }
+
+    fn accept(first: Option<&Card>, row: Option<&Card>, next: Card) -> Result<Decision<Accepted>, Rejection> {
+        let name: ResourceName = "it_1".parse().unwrap();
+        let mut snapshot = Snapshot::default();
+        snapshot.resource = row.map(|card| super::row(ResourceKind::Iteration, &name, card.id, &moment()).0);
+        let iteration = Some(Iteration { name, first: first.cloned() });
+        let command = Accept {
+            id: "ho_1".parse().unwrap(),
+            card: next,
+            box_id: box_id(4),
+            iteration,
+            sender: Some("a".parse().unwrap()),
+        };
+        decide(&snapshot, &project(), &command, &moment())
+    }
+
+    /// HO-14
+    #[test]
+    fn a_package_is_a_card_in_a_sealed_box_under_a_name() {
+        let decision = accept(None, None, package(1, "r", "aa")).unwrap();
+        let boxes: Vec<_> = decision
+            .commit
+            .writes
+            .iter()
+            .filter_map(|write| if let Write::CreateBox(new) = write { Some(new) } else { None })
+            .collect();
+        assert_eq!(boxes.len(), 1);
+        assert!(boxes[0].head.sealed && boxes[0].head.len == 1);
+        assert_eq!((decision.commit.events.len(), decision.commit.audit.len()), (1, 1));
+        assert_eq!(decision.outcome.resource.kind, ResourceKind::Handoff);
+        let granted = |write: &Write| matches!(write, Write::AddGrant(grant) if grant.box_id == box_id(4));
+        assert!(decision.commit.writes.iter().any(granted), "who sends it may hand it on");
+    }
+
+    /// HO-11
+    #[test]
+    fn what_was_told_of_an_iteration_stays_so() {
+        let first = package(1, "r", "aabb");
+        let tried = |report: &str, hash: &str| accept(Some(&first), Some(&first), package(2, report, hash));
+        assert!(tried("r", "aabb").is_ok());
+        assert!(tried("r", "aab").is_ok());
+        assert_eq!(tried("x", "aabb").unwrap_err(), Rejection::IterationChanged("the report".to_owned()));
+        let changed = Rejection::IterationChanged("trace of S1".to_owned());
+        assert_eq!(tried("r", "aaff").unwrap_err(), changed);
+    }
+
+    #[test]
+    fn two_first_packages_at_once_do_not_both_count() {
+        let (one, two) = (package(1, "r", "aa"), package(2, "r", "bb"));
+        assert!(matches!(accept(None, Some(&one), two), Err(Rejection::Conflict(_))));
+    }
+}

@@ -1,0 +1,226 @@
+//! Handoff packages: checked, accepted, found again, loaded (API-12).
+
+use super::{documents, next_cursor, remembered};
+use crate::{
+    error::{Answer, ApiError},
+    request::Request,
+    respond, workspace,
+};
+use axum::http::StatusCode;
+use cardwire_api::{
+    handoffs::{HandoffList, HandoffOut, LoadIn, LoadOut, ValidOut, gate, problems},
+    parse,
+    workspace::PackageOut,
+};
+use cardwire_handoff::{
+    CheckOptions, Files, Fitted, Package, Problem, Types, check_files, check_report, fit,
+    keep_complete_index, load as load_package, package_from_directory, report_digest,
+};
+use cardwire_kernel::{
+    Done, HandoffView, KernelError, NewHandoff,
+    protocol::{Rejection, handoff::Accepted},
+};
+use cardwire_model::{AgentId, CanonicalJson, Hash256, Project, ResourceKind, ResourceName, token_count};
+use serde_json::Value;
+use std::{collections::BTreeSet, sync::Arc};
+
+/// HO-01..HO-15: all checks come first, and nothing is registered before every one of them is passed.
+pub(crate) async fn create(request: Request) -> Answer {
+    let (kernel, project) = (&request.state.kernel, request.project()?.clone());
+    let sender = sender(&request).await?;
+    let checked = Checked::read(&request).await?;
+    let checked = checked.on_disk(&request, KeepIndex::Yes).await?;
+    let (package, warnings) = (Arc::new(checked.fitted.package), Arc::new(checked.warnings));
+    let results = package.output_dir().map(|directory| (directory.to_owned(), checked.report));
+    let new = NewHandoff { package: CanonicalJson::from_value(package.value())?, results, sender };
+    let told = (Arc::clone(&package), Arc::clone(&warnings));
+    let remember = request.remember(move |accepted: &Accepted| {
+        remembered(StatusCode::CREATED, &accepted_out(accepted, &told.0, &told.1))
+    })?;
+    match kernel.accept_handoff(&project, &request.caller()?, new, remember.as_ref()).await? {
+        Done::Replayed(answer) => respond::replayed(answer),
+        Done::Fresh(accepted) => respond::created(&accepted_out(&accepted, &package, &warnings)),
+    }
+}
+
+/// The agent that sends a package, which must be there.
+async fn sender(request: &Request) -> Result<Option<AgentId>, ApiError> {
+    let Some(agent) = request.parsed::<AgentId>("agent_id")? else { return Ok(None) };
+    request.state.kernel.agent(request.project()?, &agent).await?;
+    Ok(Some(agent))
+}
+
+fn accepted_out(accepted: &Accepted, package: &Package, warnings: &[Problem]) -> HandoffOut {
+    HandoffOut::accepted(&accepted.resource, accepted.box_id, package, warnings)
+}
+
+/// A package or a report that is sound is answered with its warnings, any other with all that is wrong.
+pub(crate) async fn validate(request: Request) -> Answer {
+    let body: Value = parse::body(&request.body)?;
+    if body.get("report_version").is_some() && body.get("handoff_type").is_none() {
+        let warnings = check_report(&body)?;
+        return respond::ok(&ValidOut {
+            valid: true,
+            kind: "report",
+            handoff_type: None,
+            token_estimate: token_count::estimate_content(&CanonicalJson::from_value(&body)?),
+            warnings: problems(&warnings),
+        });
+    }
+    let checked = Checked::read(&request).await?;
+    let reaches_all = request.project.is_some() || request.by()?.token.realm.project().is_none();
+    let checked = if reaches_all { checked.on_disk(&request, KeepIndex::No).await? } else { checked };
+    respond::ok(&ValidOut {
+        valid: true,
+        kind: "package",
+        handoff_type: Some(checked.fitted.package.handoff_type().to_owned()),
+        token_estimate: checked.fitted.token_estimate,
+        warnings: problems(&checked.warnings),
+    })
+}
+
+pub(crate) async fn list(request: Request) -> Answer {
+    let (limit, after) = (request.page_limit()?, request.parsed("cursor")?);
+    let project = request.project()?;
+    let page = request.state.kernel.list_handoffs(project, after.as_ref(), limit).await?;
+    let mut items = vec![];
+    for view in &page {
+        let (package, warnings) = stored(&request, view).await?;
+        items.push(HandoffOut::new(view, &package, &warnings));
+    }
+    respond::ok(&HandoffList { items, next_cursor: next_cursor(&page, limit, |view| view.id.to_string()) })
+}
+
+/// LD-09: no file is read.
+pub(crate) async fn get(request: Request) -> Answer {
+    let view = view(&request).await?;
+    let (package, warnings) = stored(&request, &view).await?;
+    let out = HandoffOut::new(&view, &package, &warnings);
+    respond::ok(&HandoffOut { package: Some(package.into_value()), ..out })
+}
+
+/// LD-01..LD-08
+pub(crate) async fn load(request: Request) -> Answer {
+    let body: LoadIn = if request.body.is_empty() { LoadIn::default() } else { request.body()? };
+    let wanted = body.into_request()?;
+    let view = view(&request).await?;
+    let (package, _) = stored(&request, &view).await?;
+    let files = files(&request).await?;
+    let loaded = workspace::look(move || Ok(load_package(&package, &*files, &wanted)?)).await?;
+    respond::ok(&LoadOut::new(view.id.to_string(), loaded))
+}
+
+/// What `cardwire handoff new` asks for.
+pub(crate) async fn pack(request: Request) -> Answer {
+    let mut about: Value = parse::body(&request.body)?;
+    if about.is_object() && about["timestamp"].is_null() {
+        about["timestamp"] = request.state.kernel.now().to_string().into();
+    }
+    let directory = about["execution_output_dir"].as_str().unwrap_or_default().to_owned();
+    let files = files(&request).await?;
+    let made = workspace::look(move || Ok(package_from_directory(&*files, &directory, about)?)).await?;
+    respond::ok(&PackageOut { package: made })
+}
+
+/// A package whose shape is sound, and what was found on disk.
+struct Checked {
+    /// As it came, before entries were left out.
+    whole: Package,
+    fitted: Fitted,
+    warnings: Vec<Problem>,
+    report: Option<Hash256>,
+}
+
+/// Whether entries that do not fit are kept beside the data (HO-06).
+#[derive(Clone, Copy)]
+enum KeepIndex {
+    Yes,
+    No,
+}
+
+impl Checked {
+    /// The package in the body.
+    async fn read(request: &Request) -> Result<Self, ApiError> {
+        let body: Value = parse::body(&request.body)?;
+        gate(request.text("gate"))?;
+        let typed = request.text("handoff_type");
+        let types = types(request, typed.into_iter().chain(type_of(&body))).await?;
+        let (whole, mut warnings) = Package::parse(body, typed, &types)?;
+        let fitted = fit(whole.clone())?;
+        warnings.extend(fitted.warnings.iter().cloned());
+        Ok(Self { whole, fitted, warnings, report: None })
+    }
+
+    /// The same with what it refers to.
+    async fn on_disk(mut self, request: &Request, keep: KeepIndex) -> Result<Self, ApiError> {
+        let files = files(request).await?;
+        let (gate, deep) = (gate(request.text("gate"))?, request.flag("deep")?.unwrap_or(false));
+        workspace::look(move || {
+            let options = CheckOptions { gate, deep, progress: &|_| {} };
+            self.warnings.extend(check_files(&self.whole, &*files, &options)?);
+            if let (KeepIndex::Yes, Some(complete)) = (keep, &self.fitted.complete_index) {
+                keep_complete_index(&self.whole, complete, &*files)?;
+            }
+            self.report = report_digest(&self.whole, &*files)?;
+            Ok(self)
+        })
+        .await
+    }
+}
+
+/// The files of the request's project, or of the whole workspace.
+pub(super) async fn files(request: &Request) -> Result<Arc<dyn Files>, ApiError> {
+    let project: Option<Project> = match &request.project {
+        Some(project) => Some(request.state.kernel.live_project(project).await?),
+        None => None,
+    };
+    request.state.workspace.files(project.as_ref())
+}
+
+/// Writes a further kind of packages, if its schema can be used.
+pub(crate) async fn put_type(request: Request) -> Answer {
+    let name: ResourceName = request.param("type_name")?;
+    let document: Value = parse::body(&request.json()?)?;
+    register(&mut Types::built_in(), &name, &document)?;
+    documents::put(request, ResourceKind::HandoffType).await
+}
+
+/// The types of packages that are known here, as far as these names go.
+async fn types(request: &Request, names: impl Iterator<Item = &str>) -> Result<Types, ApiError> {
+    let mut types = Types::built_in();
+    let Some(project) = &request.project else { return Ok(types) };
+    let names: BTreeSet<&str> = names.filter(|name| !types.knows(name)).collect();
+    for name in names {
+        // A name that cannot be one is no type either.
+        let Ok(name) = name.parse::<ResourceName>() else { continue };
+        match request.state.kernel.resource(project, ResourceKind::HandoffType, &name).await {
+            Ok((_, card)) => register(&mut types, &name, &card.content.to_value())?,
+            Err(KernelError::Rejected(Rejection::NotFound { .. })) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(types)
+}
+
+fn register(types: &mut Types, name: &ResourceName, document: &Value) -> Result<(), ApiError> {
+    let fields = document["path_fields"].as_array().into_iter().flatten();
+    let fields = fields.filter_map(Value::as_str).map(str::to_owned).collect();
+    Ok(types.register(name.as_str(), document["schema"].clone(), fields)?)
+}
+
+/// The type that a package says it is of.
+fn type_of(package: &Value) -> Option<&str> {
+    package["handoff_type"].as_str()
+}
+
+async fn view(request: &Request) -> Result<HandoffView, ApiError> {
+    let id: ResourceName = request.param("handoff_id")?;
+    Ok(request.state.kernel.handoff(request.project()?, &id).await?)
+}
+
+/// A package that was accepted, with what can be said of it without looking at files.
+async fn stored(request: &Request, view: &HandoffView) -> Result<(Package, Vec<Problem>), ApiError> {
+    let package = view.card.content.to_value();
+    let types = types(request, type_of(&package).into_iter()).await?;
+    Ok(Package::parse(package, None, &types)?)
+}
