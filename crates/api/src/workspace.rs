@@ -33,9 +33,9 @@ impl FilesIn {
             return Err(Invalid::field("files", "is empty"));
         }
         Invalid::check_size("files", self.files.len(), limits::WORKSPACE_FILES, "files")?;
-        let bytes = |content: Value| match content {
-            Value::String(text) => Ok(text.into_bytes()),
-            json => serde_json::to_vec_pretty(&json),
+        let bytes = |content: Value| match content.as_str() {
+            Some(text) => Ok(text.as_bytes().to_vec()),
+            None => serde_json::to_vec_pretty(&content),
         };
         let file = |(n, file): (usize, FileIn)| {
             let written = bytes(file.content);

@@ -52,11 +52,11 @@ impl Scripted {
         let call = |(index, call): (usize, &rule::Call)| ToolCall {
             id: call.id.clone().unwrap_or_else(|| ids::call_id(request, index)),
             name: call.name.clone(),
-            arguments: captured.into_json(&call.arguments),
+            arguments: captured.fill_json(&call.arguments),
         };
         let tool_calls: Vec<ToolCall> = reply.tool_calls.iter().enumerate().map(call).collect();
         let stop = if tool_calls.is_empty() { StopReason::End } else { StopReason::ToolCalls };
-        let text = captured.into_text(&reply.text);
+        let text = captured.fill_text(&reply.text);
         let written = text.len() + tool_calls.iter().map(|call| call.arguments.len()).sum::<usize>();
         let usage = Usage {
             input_tokens: reply.input_tokens.unwrap_or_else(|| estimate(request.body.len())),

@@ -29,6 +29,13 @@ enum HandoffCommand {
     New(handoff_new::NewArgs),
     /// Check a package, a report, or a directory of results, and print every problem.
     Validate(handoff_check::ValidateArgs),
+    #[command(flatten)]
+    Ask(HandoffAsk),
+}
+
+/// Commands that are requests.
+#[derive(Debug, Subcommand)]
+enum HandoffAsk {
     /// Hand a package over; with --to, an agent is given it and something to do.
     Send(handoff_send::SendArgs),
     /// List packages, the oldest first.
@@ -59,35 +66,33 @@ enum HandoffCommand {
 }
 
 pub(crate) async fn run(args: HandoffArgs, context: &Context) -> Result<(), Failure> {
-    let output = context.output;
     match args.command {
         // These need files only, so that they work where there is no server and no store.
         HandoffCommand::New(args) => handoff_new::run(args, context).await,
         HandoffCommand::Validate(args) => handoff_check::run(args, context).await,
-        asking => {
+        HandoffCommand::Ask(command) => {
             let client = locate::connect(context, Init::Never).await?;
-            let outcome = ask(asking, output, &client).await;
+            let outcome = ask(command, context.output, &client).await;
             client.close().await;
             outcome
         }
     }
 }
 
-async fn ask(command: HandoffCommand, output: Output, client: &Client) -> Result<(), Failure> {
+async fn ask(command: HandoffAsk, output: Output, client: &Client) -> Result<(), Failure> {
     match command {
-        HandoffCommand::Send(args) => handoff_send::run(args, output, client).await,
-        HandoffCommand::List { project, page } => {
+        HandoffAsk::Send(args) => handoff_send::run(args, output, client).await,
+        HandoffAsk::List { project, page } => {
             let route = Route::in_project(project.name()?, &["handoffs"])?.page(&page);
             list(client.get(&route).await?, output)
         }
-        HandoffCommand::Show { id, project } => {
+        HandoffAsk::Show { id, project } => {
             let route = Route::in_project(project.name()?, &["handoffs", &id])?;
             show(client.get(&route).await?, output)
         }
-        HandoffCommand::Load(args) => handoff_load::run(args, output, client).await,
-        HandoffCommand::Report { id, project } => handoff_load::report(&id, &project, output, client).await,
-        HandoffCommand::Type(args) => document::run(document::Kind::HandoffType, args, output, client).await,
-        HandoffCommand::New(_) | HandoffCommand::Validate(_) => Ok(()),
+        HandoffAsk::Load(args) => handoff_load::run(args, output, client).await,
+        HandoffAsk::Report { id, project } => handoff_load::report(&id, &project, output, client).await,
+        HandoffAsk::Type(args) => document::run(document::Kind::HandoffType, args, output, client).await,
     }
 }
 

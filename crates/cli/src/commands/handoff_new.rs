@@ -98,9 +98,12 @@ pub(crate) async fn run(args: NewArgs, context: &Context) -> Result<(), Failure>
 fn write_new(path: &Path, text: &str) -> Result<(), Failure> {
     let file = fs::OpenOptions::new().write(true).create_new(true).open(path);
     let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
-    written.map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => Failure::conflict(format!("`{}` is there already", path.display())),
-        _ => Failure::file("write", path, &error),
+    written.map_err(|error| {
+        if error.kind() == io::ErrorKind::AlreadyExists {
+            Failure::conflict(format!("`{}` is there already", path.display()))
+        } else {
+            Failure::file("write", path, &error)
+        }
     })
 }
 

@@ -57,12 +57,12 @@ impl Capture {
 
 impl Captured {
     /// A text with the captures in it.
-    pub(super) fn into_text(&self, text: &str) -> String {
+    pub(super) fn fill_text(&self, text: &str) -> String {
         self.fill(text, str::to_owned)
     }
 
     /// JSON with the captures in it, inside of strings.
-    pub(super) fn into_json(&self, json: &str) -> String {
+    pub(super) fn fill_json(&self, json: &str) -> String {
         let inner = |text: &str| {
             let quoted = Value::from(text).to_string();
             quoted[1..quoted.len() - 1].to_owned()
@@ -91,8 +91,8 @@ mod tests {
     #[test]
     fn a_piece_of_the_last_message_goes_into_the_answer() {
         let found = captured(r#"{"id":"first"} {"id":"ho_1","x":2}"#).unwrap();
-        assert_eq!(found.into_text("see ${id}, not ${other}"), "see ho_1, not ${other}");
-        assert_eq!(found.into_json(r#"{"a":"${id}"}"#), r#"{"a":"ho_1"}"#);
+        assert_eq!(found.fill_text("see ${id}, not ${other}"), "see ho_1, not ${other}");
+        assert_eq!(found.fill_json(r#"{"a":"${id}"}"#), r#"{"a":"ho_1"}"#);
         assert_eq!(captured("nothing"), None);
     }
 
@@ -100,7 +100,7 @@ mod tests {
     fn whatever_is_found_stays_inside_its_string() {
         let captures = json!({ "t": { "after": "<", "until": ">" } });
         let found = Capture::all(&Capture::parse("capture", &captures).unwrap(), "<a\"b\\\n>").unwrap();
-        let json: Value = serde_json::from_str(&found.into_json(r#"{"a":"${t}"}"#)).unwrap();
+        let json: Value = serde_json::from_str(&found.fill_json(r#"{"a":"${t}"}"#)).unwrap();
         assert_eq!(json["a"], "a\"b\\\n");
     }
 

@@ -18,9 +18,10 @@ on_both! {
 /// A package with one field changed.
 fn with(mut package: Value, pointer: &str, value: Value) -> Value {
     let (parent, last) = pointer.rsplit_once('/').unwrap();
-    match package.pointer_mut(parent).unwrap() {
-        Value::Array(items) => items[last.parse::<usize>().unwrap()] = value,
-        object => object[last] = value,
+    let parent = package.pointer_mut(parent).unwrap();
+    match parent.as_array_mut() {
+        Some(items) => items[last.parse::<usize>().unwrap()] = value,
+        None => parent[last] = value,
     }
     package
 }
