@@ -116,6 +116,7 @@ mod tests {
         for path in paths {
             assert!(SafePath::parse(path).is_err(), "{path:?}");
         }
+        assert_eq!(SafePath::parse("/etc").unwrap_err().to_string(), "the path must be relative");
     }
 
     /// HO-10

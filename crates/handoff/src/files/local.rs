@@ -155,7 +155,8 @@ pub(super) fn stat_at(dir: BorrowedFd<'_>, name: &str) -> Result<Stat, FileError
 
 /// Reads a plain file by its name in a directory.
 pub(super) fn read_at(dir: BorrowedFd<'_>, name: &str, max_bytes: u64) -> Result<Vec<u8>, FileError> {
-    // Opening a device or a pipe may do something to it, so that we look before we open, and again after.
+    // Opening a device or a pipe may do something to it, so that we look before we open; and again after, because the
+    // name may mean something else by then.
     stat_at(dir, name)?;
     let handle = match rustix::fs::openat(dir, name, FILE, Mode::empty()) {
         Ok(handle) => handle,
@@ -175,10 +176,12 @@ pub(super) fn read_at(dir: BorrowedFd<'_>, name: &str, max_bytes: u64) -> Result
     Ok(bytes)
 }
 
-/// A file with a second name may be somebody else's, linked here to have it read.
+/// A file with a second name may be somebody else's, linked here to have it read. One without any was replaced after
+/// we opened it, and is as good as it was. Who may link to whose files is for the system to say: a link that is taken
+/// away in the instant between opening and looking cannot be told.
 fn check_plain(stat: &rustix::fs::Stat) -> Result<Stat, FileError> {
     match FileType::from_raw_mode(stat.st_mode) {
-        FileType::RegularFile if stat.st_nlink == 1 => {
+        FileType::RegularFile if stat.st_nlink <= 1 => {
             Ok(Stat { bytes: u64::try_from(stat.st_size).unwrap_or(0) })
         }
         FileType::RegularFile => Err(FileError::unsafe_because("has more than one name (hard links)")),

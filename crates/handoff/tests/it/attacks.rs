@@ -8,7 +8,12 @@ use cardwire_handoff::{
 };
 use rustix::fs::{CWD, FileType, Mode as Permissions, mknodat};
 use serde_json::json;
-use std::{fs, os::unix::fs::symlink, os::unix::net::UnixListener, path::Path};
+use std::{
+    fs,
+    os::unix::{fs::symlink, net::UnixListener},
+    path::Path,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 fn path(text: &str) -> SafePath {
     SafePath::parse(text).unwrap()
@@ -178,6 +183,73 @@ fn what_is_swapped_between_check_and_read_is_judged_again() {
     assert_eq!((load.invalid.len(), load.loaded.len()), (1, 1 + 7));
 }
 
+/// Reads a file again and again while somebody keeps putting something else in its place, and back.
+fn read_while_swapped(swap: impl Fn(&Path) + Sync) {
+    let world = World::empty();
+    world.write("dir/file.json", b"mine");
+    let at = world.root().join("dir/file.json");
+    let done = AtomicBool::new(false);
+    let (mut mine, mut refused) = (0, 0);
+    let mut wrong = None;
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                // Each by a rename, so that the name is never free.
+                let other = world.root().join("dir/other");
+                swap(&other);
+                fs::rename(&other, &at).unwrap();
+                fs::write(&other, b"mine").unwrap();
+                fs::rename(&other, &at).unwrap();
+            }
+        });
+        // Until both were seen often, but not for ever. Nothing may panic before the other thread is told to stop.
+        for _ in 0..200_000 {
+            match world.files.read(&path("dir/file.json"), 1_000) {
+                Ok(bytes) if bytes == b"mine" => mine += 1,
+                Err(FileError::Unsafe { .. }) => refused += 1,
+                other => wrong = Some(other),
+            }
+            if wrong.is_some() || (mine > 10_000 && refused > 10_000) {
+                break;
+            }
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    assert!(wrong.is_none(), "{wrong:?}");
+    assert!(mine > 0 && refused > 0, "{mine} read, {refused} refused");
+}
+
+/// SEC-06
+#[test]
+fn a_file_that_is_swapped_for_a_link_while_it_is_read_is_never_the_link() {
+    let secret = tempfile::NamedTempFile::new().unwrap();
+    fs::write(secret.path(), SECRET).unwrap();
+    read_while_swapped(|at| symlink(secret.path(), at).unwrap());
+}
+
+/// SEC-06
+#[test]
+fn a_file_that_is_swapped_for_a_pipe_while_it_is_read_is_never_the_pipe() {
+    read_while_swapped(|at| mknodat(CWD, at, FileType::Fifo, Permissions::from_raw_mode(0o600), 0).unwrap());
+}
+
+/// SEC-06
+#[test]
+fn a_file_that_is_replaced_while_it_is_read_is_the_old_one_or_the_new_one() {
+    let world = World::empty();
+    let at = path("dir/file.json");
+    let text = |n: u8| vec![b'0' + n % 10; 5_000];
+    world.files.create(&at, &text(0)).unwrap();
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| (0..100).try_for_each(|n| world.files.replace(&at, &text(n))));
+        while !writer.is_finished() {
+            let bytes = world.files.read(&at, 5_000).unwrap();
+            assert!(bytes.len() == 5_000 && bytes.iter().all(|byte| *byte == bytes[0]));
+        }
+        writer.join().unwrap().unwrap();
+    });
+}
+
 /// SEC-06
 #[test]
 fn an_opened_root_stays_the_directory_it_was() {
@@ -282,6 +354,9 @@ fn no_more_bytes_are_read_than_were_asked_for() {
     world.write("a", b"12345");
     assert_eq!(world.files.read(&path("a"), 5).unwrap(), b"12345");
     assert!(matches!(world.files.read(&path("a"), 4), Err(FileError::TooLarge { limit: 4 })));
+    // A file that says it is empty and is not, as one that grows while it is read.
+    let processes = LocalFiles::open(Path::new("/proc")).unwrap();
+    assert!(matches!(processes.read(&path("version"), 4), Err(FileError::TooLarge { limit: 4 })));
 }
 
 /// SEC-06

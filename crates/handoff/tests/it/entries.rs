@@ -91,13 +91,12 @@ fn an_entry_cannot_lead_elsewhere() {
 /// SEC-07
 #[test]
 fn an_id_has_at_most_128_characters() {
-    let of = |chars: usize| execution_of(&["样".repeat(chars).as_str()]);
-    // In Chinese, so that it is characters that are counted: as a name of files it is too long.
-    let longest = parse(execution_of(&["a".repeat(NAME_CHARS).as_str()]));
-    assert!(longest.is_ok());
-    refused(of(NAME_CHARS + 1), "invalid_package", "failure_samples_index/0/sample_id");
-    refused(of(NAME_CHARS), "unsafe_path", "failure_samples_index/0/sample_id");
-    assert!(parse(of(70)).is_ok());
+    let of = |id: &str, count: usize| execution_of(&[id.repeat(count).as_str()]);
+    assert!(parse(of("a", NAME_CHARS)).is_ok());
+    refused(of("a", NAME_CHARS + 1), "invalid_package", "failure_samples_index/0/sample_id");
+    // It must be a name of files too, and those count bytes.
+    assert!(parse(of("样", 70)).is_ok());
+    assert_eq!(parse(of("样", NAME_CHARS)).unwrap_err().code, "unsafe_path");
 }
 
 /// HO-05
