@@ -1,8 +1,8 @@
 //! Dispatching a turn on the wire (DP-02, DP-09, API-17).
 
-use crate::{parse, trace};
+use crate::parse;
 use cardwire_kernel::protocol::turn::dispatch::{Dispatch, Receipt};
-use cardwire_model::{CanonicalJson, Channel, Invalid};
+use cardwire_model::{CanonicalJson, Channel, Invalid, TraceParent, trace};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::{collections::BTreeMap, str::FromStr};
@@ -112,9 +112,11 @@ impl DispatchIn {
 
     /// The trace that the body names.
     fn trace_id(&self) -> Option<&str> {
-        let header = |(name, _): &(&String, &String)| name.eq_ignore_ascii_case("traceparent");
-        let sent =
-            || self.headers.iter().flatten().find(header).and_then(|(_, value)| trace::trace_id(value));
+        let header = |(name, _): &(&String, &String)| name.eq_ignore_ascii_case(trace::TRACEPARENT);
+        let sent = || {
+            let (_, value) = self.headers.iter().flatten().find(header)?;
+            TraceParent::parse(value).map(|parent| parent.trace_id)
+        };
         self.trace_id.as_deref().or_else(sent)
     }
 }

@@ -39,7 +39,6 @@ pub mod state;
 pub mod system;
 pub mod teams;
 pub mod tokens;
-pub mod trace;
 pub mod turn_token;
 pub mod turns;
 pub mod verbs;

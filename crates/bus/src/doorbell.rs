@@ -3,6 +3,7 @@
 use crate::subjects;
 use async_nats::{Client, HeaderMap};
 use cardwire_kernel::{Kernel, doorbell::Ring, spawn::Stop};
+use cardwire_model::{SpanId, TraceParent, trace::TRACEPARENT};
 use futures_util::StreamExt;
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
@@ -26,30 +27,38 @@ pub(crate) async fn send(client: Client, mut rings: mpsc::Receiver<Ring>, mut st
         tokio::select! {
             sent = sent => {
                 if let Err(error) = sent {
+                    lost();
                     tracing::debug!(%error, "a doorbell was not sent");
                 }
             }
-            () = tokio::time::sleep(RETRY) => tracing::debug!("a doorbell was not sent in time"),
+            () = tokio::time::sleep(RETRY) => {
+                lost();
+                tracing::debug!("a doorbell was not sent in time");
+            }
             () = stop.stopped() => return,
         }
     }
 }
 
-/// The trace a ring belongs to, in the form of W3C Trace Context.
+/// Nobody elsewhere hears of it; the row is found by looking.
+pub(crate) fn lost() {
+    metrics::counter!("cardwire_doorbells_lost_total").increment(1);
+}
+
+/// The trace a ring belongs to, and the span of its turn.
 fn headers(ring: &Ring) -> HeaderMap {
     let mut headers = HeaderMap::new();
-    if let Some(trace) = ring.trace_id.as_deref().filter(|id| is_trace(id)) {
-        let span = ring.inbox_id.uuid().simple().to_string();
-        headers.insert("traceparent", format!("00-{trace}-{}-01", &span[..16]));
-    }
+    put_trace(&mut headers, ring.trace_id.as_deref(), SpanId::of(ring.turn_id.uuid()));
     headers
 }
 
-/// A trace id that is not W3C's (callers may choose their own) is not passed off as one.
-pub(crate) fn is_trace(id: &str) -> bool {
-    id.len() == 32
-        && id.bytes().all(|b| b.is_ascii_hexdigit() && !b.is_ascii_uppercase())
-        && id.bytes().any(|b| b != b'0')
+/// Names a trace and a span of it. A trace id that is not W3C's (callers may choose their own) is not
+/// passed off as one.
+pub(crate) fn put_trace(headers: &mut HeaderMap, trace_id: Option<&str>, span: Option<SpanId>) {
+    let parent = trace_id.zip(span).and_then(|(trace, span)| TraceParent::new(trace, span));
+    if let Some(parent) = parent {
+        headers.insert(TRACEPARENT, parent.to_string());
+    }
 }
 
 /// Wakes the workers that wait in this process.
@@ -68,6 +77,7 @@ pub(crate) async fn hear(client: Client, kernel: Arc<Kernel>, mut stop: Stop) {
                 let Some(message) = message else { break };
                 // Whatever else a message says is not looked at: it could be anybody's.
                 if let Some(target) = subjects::target_of(&message.subject) {
+                    metrics::counter!("cardwire_doorbells_received_total").increment(1);
                     kernel.wake(&target);
                 }
             },

@@ -68,6 +68,7 @@ impl Bus {
 impl Doorbell for Bus {
     fn ring(&self, ring: &Ring) {
         if self.rings.try_send(ring.clone()).is_err() {
+            doorbell::lost();
             tracing::debug!("a doorbell was dropped");
         }
     }

@@ -4,13 +4,13 @@
 //! once. Where a relay begins is read from the stream itself: the last event of the project that is there. JetStream
 //! acknowledges before it syncs and may lose what it acknowledged; the log in the store is the truth.
 
-use crate::subjects;
+use crate::{doorbell::put_trace, subjects};
 use async_nats::{
     Client, HeaderMap,
     jetstream::{self, stream},
 };
 use cardwire_kernel::{Kernel, spawn::Stop, store::EventFilter};
-use cardwire_model::{Event, ProjectId, limits};
+use cardwire_model::{Event, ProjectId, SpanId, limits};
 use serde_json::{Value, json};
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -137,10 +137,9 @@ fn headers(event: &Event) -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.insert("Nats-Msg-Id", event.event.id.to_string());
     headers.insert(POSITION, event.position.to_string());
-    if let Some(trace) = event.event.trace_id.as_deref().filter(|id| crate::doorbell::is_trace(id)) {
-        let span = event.event.id.uuid().simple().to_string();
-        headers.insert("traceparent", format!("00-{trace}-{}-01", &span[..16]));
-    }
+    let new = &event.event;
+    let id = new.turn_id.map_or_else(|| new.id.uuid(), |turn| turn.uuid());
+    put_trace(&mut headers, new.trace_id.as_deref(), SpanId::of(id));
     headers
 }
 

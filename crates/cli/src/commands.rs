@@ -64,7 +64,7 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
     match cli.command {
         Command::Up(args) => up::run(*args, &context).await,
         Command::Run(args) => {
-            start_logging();
+            let _export = logging::start(LogFormat::Text, QUIET, Some(args.export()))?;
             run::run(args, &context).await
         }
         Command::Worker(args) => worker::run(args, &context).await,
@@ -75,11 +75,11 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
             handoff::run(args, &context).await
         }
         Command::Doctor => {
-            start_logging();
+            logging::start(LogFormat::Text, QUIET, None)?;
             doctor::run(&context).await
         }
         Command::Ask(command) => {
-            start_logging();
+            logging::start(LogFormat::Text, QUIET, None)?;
             let client = locate::connect(&context, may_init(&command)).await?;
             let outcome = ask(command, &context, &client).await;
             client.close().await;
@@ -89,9 +89,7 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
 }
 
 /// A router in this process logs as a server does; people want to hear of trouble only.
-fn start_logging() {
-    logging::start(LogFormat::Text, "warn");
-}
+const QUIET: &str = "warn";
 
 /// Whoever makes a project has reason to start from nothing; for everything else an absent store is a mistake.
 fn may_init(command: &Ask) -> Init {

@@ -25,6 +25,7 @@ mod signals;
 mod sse;
 mod store;
 mod tck;
+mod telemetry;
 mod text;
 mod workspace;
 

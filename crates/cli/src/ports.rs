@@ -18,26 +18,16 @@ use cardwire_kernel::{
     ids::{IdSource, SystemIds},
 };
 use cardwire_llm::Keys;
-use cardwire_model::TokenSecret;
+use cardwire_model::{TokenSecret, trace::TRACEPARENT};
 use cardwire_server::ServerConfig;
 use cardwire_worker::{Ask, Method, Port, Reply, Unreachable};
 use secrecy::SecretString;
 use serde_json::Value;
-use std::{
-    fmt,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
+use std::{fmt, sync::Arc, time::Duration};
 use tower::ServiceExt;
 
 /// Longer than a claim waits.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
-
-/// A number for the span of each request.
-static SPANS: AtomicU64 = AtomicU64::new(1);
 
 /// The way that a command's own requests take.
 pub(crate) async fn of(client: &Client, context: &Context) -> Result<Arc<dyn Port>, Failure> {
@@ -51,13 +41,6 @@ pub(crate) async fn of(client: &Client, context: &Context) -> Result<Arc<dyn Por
             None => Err(Failure::failed("the server is gone")),
         },
     }
-}
-
-/// The header that says which trace a request belongs to, if that is one.
-fn traceparent(trace: Option<&str>) -> Option<String> {
-    let is_trace = |trace: &&str| trace.len() == 32 && trace.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let trace = trace.filter(is_trace)?;
-    Some(format!("00-{trace}-{:016x}-01", SPANS.fetch_add(1, Ordering::Relaxed)))
 }
 
 /// The server's own router in this process. It loses no answers, so requests need no names.
@@ -94,8 +77,8 @@ impl Port for RouterPort {
             .header(header::HOST, "localhost")
             .header(header::AUTHORIZATION, format!("Bearer {token}"))
             .header(header::CONTENT_TYPE, "application/json");
-        if let Some(trace) = traceparent(ask.trace) {
-            request = request.header("traceparent", trace);
+        if let Some(trace) = ask.trace {
+            request = request.header(TRACEPARENT, trace);
         }
         let request = request
             .body(Body::from(ask.body.clone().unwrap_or_default()))
@@ -150,8 +133,8 @@ impl Port for HttpPort {
         if let Some(key) = &ask.key {
             request = request.header("idempotency-key", format!("{}-{key}", self.name));
         }
-        if let Some(trace) = traceparent(ask.trace) {
-            request = request.header("traceparent", trace);
+        if let Some(trace) = ask.trace {
+            request = request.header(TRACEPARENT, trace);
         }
         if let Some(body) = &ask.body {
             request = request.body(body.clone());
@@ -184,18 +167,5 @@ impl Keys for EnvironmentKeys {
             _ => None,
         };
         variable(&own).or(common).map(SecretString::from)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_a_trace_is_passed_on() {
-        let sent = traceparent(Some("0af7651916cd43dd8448eb211c80319c")).unwrap();
-        assert!(sent.starts_with("00-0af7651916cd43dd8448eb211c80319c-") && sent.ends_with("-01"));
-        assert_eq!(traceparent(Some("mine")), None);
-        assert_eq!(traceparent(None), None);
     }
 }

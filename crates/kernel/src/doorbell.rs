@@ -2,7 +2,8 @@
 //! looking.
 
 use cardwire_model::{
-    Channel, Commit, InboxId, InboxItem, InboxStatus, ProjectId, Realm, Timestamp, WorkerTarget, Write,
+    Channel, Commit, InboxId, InboxItem, InboxStatus, ProjectId, Realm, Timestamp, TurnId, WorkerTarget,
+    Write,
 };
 use std::{
     collections::HashMap,
@@ -25,6 +26,8 @@ pub struct Ring {
     pub target: WorkerTarget,
     /// For which row.
     pub inbox_id: InboxId,
+    /// The turn that the row is, or is for.
+    pub turn_id: TurnId,
     /// Why: `enqueued` or `watchdog`.
     pub reason: &'static str,
     /// The trace of the row.
@@ -38,6 +41,7 @@ impl Ring {
             channel: item.channel.clone().unwrap_or_else(Channel::public),
             target: item.worker_target.clone(),
             inbox_id: item.id,
+            turn_id: item.turn_id,
             reason,
             trace_id: item.trace_id.clone(),
         }

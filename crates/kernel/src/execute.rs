@@ -1,12 +1,13 @@
 //! The one loop: load the rows, decide, commit; when somebody else got in between, do it again on fresh rows.
 
-use crate::{Kernel, KernelError, batches::FollowUp, doorbell};
+use crate::{Kernel, KernelError, batches::FollowUp, doorbell, telemetry::Told};
 use cardwire_model::{Answer, AnswerKey, BoxHead, BoxId, CardId, Commit, Keys, Realm, Snapshot, limits};
 use cardwire_protocol::{
     Actor, Decision, Fresh, Moment, Rejection,
     idempotency::{self, Known},
 };
 use cardwire_store::CommitError;
+use tracing::Instrument;
 
 /// Who calls.
 #[derive(Debug, Clone)]
@@ -159,17 +160,26 @@ impl Kernel {
         let follow_up = FollowUp::of(&commit);
         let (events, audit) = (!commit.events.is_empty(), !commit.audit.is_empty());
         let rings = doorbell::rings(&commit);
-        let outcome = self.store.commit(commit).await;
-        match &outcome {
-            Ok(()) => metrics::counter!("cardwire_commits_total", "outcome" => "applied").increment(1),
-            Err(CommitError::Conflict(_)) => {
-                metrics::counter!("cardwire_commits_total", "outcome" => "conflict").increment(1);
-            }
-            Err(CommitError::Store(_)) => {
-                metrics::counter!("cardwire_commits_total", "outcome" => "failed").increment(1);
-            }
-        }
+        let told = Told::of(&commit);
+        let span = tracing::debug_span!(
+            "commit",
+            cardwire.commit.writes = commit.writes.len(),
+            cardwire.commit.events = commit.events.len(),
+            cardwire.commit.outcome = tracing::field::Empty,
+        );
+        let begun = self.now();
+        let outcome = self.store.commit(commit).instrument(span.clone()).await;
+        let word = match &outcome {
+            Ok(()) => "applied",
+            Err(CommitError::Conflict(_)) => "conflict",
+            Err(CommitError::Store(_)) => "failed",
+        };
+        span.record("cardwire.commit.outcome", word);
+        drop(span);
+        metrics::counter!("cardwire_commits_total", "outcome" => word).increment(1);
+        metrics::histogram!("cardwire_commit_seconds").record(self.seconds_since(begun));
         if outcome.is_ok() {
+            told.tell();
             self.changes.committed(events, audit);
             rings.iter().for_each(|ring| self.ring(ring));
         }

@@ -131,6 +131,11 @@ impl Kernel {
         self.clock.now()
     }
 
+    /// How long ago that was. A clock that was set back makes it nothing.
+    pub(crate) fn seconds_since(&self, begun: Timestamp) -> f64 {
+        (self.now().micros() - begun.micros()).max(0) as f64 / 1e6
+    }
+
     /// A fresh card id.
     pub fn card_id(&self) -> CardId {
         CardId::from_uuid(self.ids.uuid())

@@ -33,6 +33,7 @@ const PROVISION: &str = "provision_agent";
 
 impl Kernel {
     /// Runs a call to its end. `code` names a refusal on the wire.
+    #[tracing::instrument(name = "pmo.call", level = "debug", skip_all, fields(otel.name = verb(&call.tool), cardwire.project.id = %project, cardwire.agent.id = %call.caller))]
     pub async fn pmo_call(
         &self,
         project: &ProjectId,
@@ -276,6 +277,18 @@ enum Handled {
     Done(Commit, Value),
     /// It has begun; the answer comes when that has ended.
     Started(Box<Decision<Answered>>),
+}
+
+/// What a call is called in traces. A recipe's name is the project's own word.
+fn verb(tool: &str) -> &'static str {
+    match tool {
+        "delegate_async" => "pmo.delegate_async",
+        "launch_principal" => "pmo.launch_principal",
+        "ask_expert" => "pmo.ask_expert",
+        PROVISION => "pmo.provision_agent",
+        FORK => "pmo.fork_join",
+        _ => "pmo.recipe",
+    }
 }
 
 /// Whom a call names, if it names an agent.

@@ -16,6 +16,9 @@ pub struct ModelAnswer {
     pub usage: Usage,
     /// Which model answered, in the provider's words.
     pub model: String,
+    /// The provider's name for the answer, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
 }
 
 /// One call of a tool.

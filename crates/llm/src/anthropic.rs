@@ -37,6 +37,7 @@ enum Step {
 #[derive(Deserialize)]
 struct Message {
     content: Option<Vec<Block>>,
+    id: Option<String>,
     model: Option<String>,
     stop_reason: Option<String>,
     usage: Option<Tokens>,
@@ -141,6 +142,7 @@ impl Assembler {
     fn start(&mut self, message: Message, sink: &dyn ChunkSink) -> Result<(), ModelError> {
         self.begun = true;
         self.answer.model = message.model.unwrap_or_default();
+        self.answer.id = message.id.filter(|id| !id.is_empty());
         self.end(message.stop_reason, message.usage);
         let blocks = message.content.unwrap_or_default();
         (0..).zip(blocks).try_for_each(|(index, block)| self.block(index, block, sink))
@@ -251,6 +253,7 @@ mod tests {
             stop: StopReason::ToolCalls,
             usage: Usage { input_tokens: 17, cached_tokens: 5, output_tokens: 9 },
             model: "m".to_owned(),
+            id: None,
         };
         assert_eq!(assembler.finish(), Ok(expected));
     }

@@ -14,6 +14,7 @@ const DONE: &str = "[DONE]";
 #[derive(Deserialize)]
 struct Completion {
     choices: Option<Vec<Choice>>,
+    id: Option<String>,
     model: Option<String>,
     usage: Option<Tokens>,
     error: Option<Value>,
@@ -101,6 +102,9 @@ impl Assembler {
         let completion: Completion = serde_json::from_str(text).map_err(|error| unreadable(&error))?;
         if let Some(error) = completion.error.filter(|error| !error.is_null()) {
             return Err(fault::of_answer(&error));
+        }
+        if let Some(id) = completion.id.filter(|id| !id.is_empty()) {
+            self.answer.id = Some(id);
         }
         if let Some(model) = completion.model.filter(|model| !model.is_empty()) {
             self.answer.model = model;

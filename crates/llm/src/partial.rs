@@ -15,6 +15,7 @@ pub(crate) struct Partial {
     bytes: usize,
     pub(crate) usage: Usage,
     pub(crate) model: String,
+    pub(crate) id: Option<String>,
     pub(crate) stop: Option<StopReason>,
 }
 
@@ -83,7 +84,14 @@ impl Partial {
             Some(stop) => stop,
             None => StopReason::Other("unspecified".to_owned()),
         };
-        Ok(ModelAnswer { text: self.text, tool_calls, stop, usage: self.usage, model: self.model })
+        Ok(ModelAnswer {
+            text: self.text,
+            tool_calls,
+            stop,
+            usage: self.usage,
+            model: self.model,
+            id: self.id,
+        })
     }
 
     fn grow(&mut self, bytes: usize) -> Result<(), ModelError> {

@@ -50,6 +50,7 @@ mod tests {
             stop: StopReason::End,
             usage: Usage::default(),
             model: "m".to_owned(),
+            id: None,
         };
         let model = Recorded::new(vec![Ok(answer("one")), Ok(answer("two"))]);
         let mut request = ModelRequest {

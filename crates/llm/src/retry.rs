@@ -127,6 +127,7 @@ mod tests {
                         stop: StopReason::End,
                         usage: Usage::default(),
                         model: "m".to_owned(),
+                        id: None,
                     })
                 },
                 Err,

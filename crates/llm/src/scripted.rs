@@ -63,7 +63,8 @@ impl Scripted {
             cached_tokens: reply.cached_tokens.unwrap_or(0),
             output_tokens: reply.output_tokens.unwrap_or_else(|| estimate(written)),
         };
-        ModelAnswer { text, tool_calls, stop, usage, model: self.info.model.clone() }
+        let model = self.info.model.clone();
+        ModelAnswer { text, tool_calls, stop, usage, model, id: None }
     }
 }
 

@@ -32,6 +32,7 @@ pub mod time;
 pub mod todo;
 pub mod token;
 pub mod token_count;
+pub mod trace;
 pub mod turn;
 
 pub use audit::{AuditAction, AuditRow, AuditVerdict, ChainHead, NewAudit};
@@ -66,4 +67,5 @@ pub use snapshot::{CardFact, Keys, Lost, Snapshot, TurnRows};
 pub use time::Timestamp;
 pub use todo::{Todo, TodoItem, TodoStatus};
 pub use token::{Scope, Token, TokenSecret};
+pub use trace::{SpanId, TraceParent};
 pub use turn::{Head, HeadGuard, Live, LiveState, Nudge, Status, TaskStatus, TurnEpoch};

@@ -117,6 +117,8 @@ pub const EMBEDDING_NUMBERS: usize = 8_192;
 pub const VECTOR_SCAN: usize = 100_000;
 /// Most rows the watchdog reads at once.
 pub const WATCHDOG_PAGE: usize = 500;
+/// Most pages of such rows that are counted for a gauge: 10,000 rows of a kind.
+pub const MEASURED_PAGES: usize = 20;
 /// Most tools, agents or knowledge references of one experience (EX-01).
 pub const EXPERIENCE_ENTRIES: usize = 1_000;
 /// Longest section of a document: what is shown when a part of it is found (KN-02).

@@ -6,7 +6,7 @@ use crate::{
     gate, http,
     limit::RateLimit,
     state::{ServerConfig, State},
-    trace,
+    trace::{self, Trace},
     workspace::Workspace,
 };
 use axum::{
@@ -25,6 +25,7 @@ use std::{
     sync::Arc,
     time::Duration,
 };
+use tracing::Instrument;
 
 /// Longest time a request may take; the event stream has no end.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
@@ -97,14 +98,17 @@ impl Route {
 
 async fn answer(state: Arc<State>, route: Route, request: Request) -> Response {
     let started = state.kernel.now();
-    let trace_id = trace::trace_id(request.headers(), state.kernel.ids());
-    let traceparent = trace::answer(&trace_id, state.kernel.ids());
+    let trace = Trace::of(request.headers(), state.kernel.ids());
+    let traceparent = trace.answer();
     let (name, method) = match &route {
         Route::To(endpoint, _) => (endpoint.path, endpoint.method),
         Route::Refused(..) => ("none", "none"),
     };
+    let span = trace.span(method, name);
     let outcome = match route {
-        Route::To(endpoint, params) => guarded(&state, endpoint, params, request, trace_id).await,
+        Route::To(endpoint, params) => {
+            guarded(&state, endpoint, params, request, trace.trace_id).instrument(span.clone()).await
+        }
         Route::Refused(error, allowed) => {
             let mut response = error.into_response();
             if let Some(allowed) = allowed.and_then(|text| HeaderValue::try_from(text).ok()) {
@@ -113,9 +117,11 @@ async fn answer(state: Arc<State>, route: Route, request: Request) -> Response {
             Ok(response)
         }
     };
+    let error = outcome.as_ref().err().map(|error| error.code);
     let mut response = outcome.unwrap_or_else(IntoResponse::into_response);
     let micros = state.kernel.now().micros() - started.micros();
     let status = response.status().as_u16();
+    trace::ended(&span, status, error);
     tracing::info!(method, route = name, status, micros, trace = ?traceparent, "request");
     metrics::counter!("cardwire_http_requests_total", "route" => name, "method" => method, "status" => status.to_string())
         .increment(1);
@@ -179,7 +185,7 @@ async fn dispatch(op: Op, request: crate::request::Request) -> Answer {
     match op {
         Op::Health => http::system::health(),
         Op::Ready => http::system::ready(request).await,
-        Op::Metrics => http::system::metrics(&request),
+        Op::Metrics => http::system::metrics(&request).await,
         Op::OpenApi => http::system::openapi(&request),
         Op::Verify => http::system::verify(request).await,
         Op::Tick => http::system::tick(request).await,

@@ -9,7 +9,7 @@ use crate::{
     models::Models,
     profile::{Profile, RunLimits},
     profiles::Profiles,
-    stream,
+    stream, telemetry,
     tools::{
         Bench, Outcome, WAIT_SECONDS,
         external::External,
@@ -116,6 +116,7 @@ struct Turn<'a> {
 
 impl Turn<'_> {
     async fn go(&self) -> Result<Rest, Trouble> {
+        telemetry::named(self.agent());
         let mut offers = None;
         let mut transcript = self.desk.transcript().await?;
         loop {
@@ -235,9 +236,12 @@ impl Turn<'_> {
             step,
         };
         let first = self.chunks.load(Ordering::Relaxed);
-        let (answer, next) = stream::call(self.desk, self.model.as_ref(), &request, first).await;
-        self.chunks.store(next, Ordering::Relaxed);
-        answer
+        let call = async {
+            let (answer, next) = stream::call(self.desk, self.model.as_ref(), &request, first).await;
+            self.chunks.store(next, Ordering::Relaxed);
+            answer
+        };
+        telemetry::chat(self.desk, self.model.info(), &request, call).await
     }
 
     /// What the composer is asked for.
@@ -322,7 +326,8 @@ impl Turn<'_> {
         let said = last_words(transcript);
         let (mut cards, mut waits) = (vec![], vec![]);
         for call in transcript.open_calls() {
-            match self.bench.run(&call, transcript, &said).await? {
+            let work = self.bench.run(&call, transcript, &said);
+            match telemetry::tool(self.desk, &call.name, &call.id, Outcome::failure, work).await? {
                 Outcome::Answered(answer) => {
                     cards.push(card::result(self.desk, &call.id, &call.name, &answer));
                 }

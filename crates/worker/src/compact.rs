@@ -1,7 +1,7 @@
 //! A request that is too long for its model: the session is summarised by that model, once, and the request composed anew
 //! (CP-01). Without a summary everything stays as it was, and the failure is told as it came (CP-06).
 
-use crate::{desk::Desk, tools::notes::namespace, trouble::Trouble};
+use crate::{desk::Desk, telemetry, tools::notes::namespace, trouble::Trouble};
 use cardwire_llm::{ChatModel, ModelRequest};
 use cardwire_model::Provider;
 use serde_json::{Value, json};
@@ -39,7 +39,7 @@ pub(crate) async fn compact(desk: &Desk, model: &dyn ChatModel, agent: &str) -> 
         call_id: String::new(),
         step: 1,
     };
-    let answer = match model.call(&request, &()).await {
+    let answer = match telemetry::chat(desk, model.info(), &request, model.call(&request, &())).await {
         Ok(answer) if answer.tool_calls.is_empty() && !answer.text.trim().is_empty() => answer,
         Ok(_) => return Ok(false),
         Err(error) => {

@@ -4,12 +4,15 @@ use crate::{
     agent::Rest,
     lease::Lease,
     line::{Line, read},
+    telemetry,
+    trace::Trace,
     transcript::{Transcript, kind},
     trouble::Trouble,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::sync::atomic::{AtomicU64, Ordering};
+use tracing::Span;
 
 /// How many cards are read at once.
 const CARDS: u32 = 500;
@@ -56,11 +59,18 @@ pub(crate) struct Composed {
 pub(crate) struct Desk {
     line: Line,
     pub(crate) lease: Lease,
+    pub(crate) trace: Trace,
+    /// The span of this stretch of work.
+    pub(crate) span: Span,
 }
 
 impl Desk {
-    pub(crate) fn new(line: Line, lease: Lease) -> Self {
-        Self { line, lease }
+    /// `seed` makes the ids of the spans.
+    pub(crate) fn new(line: Line, lease: Lease, seed: u64) -> Self {
+        let trace = Trace::of(&lease, seed);
+        let mut desk = Self { line, lease, trace, span: Span::none() };
+        desk.span = telemetry::run(&desk);
+        desk
     }
 
     /// Below the project.
@@ -70,12 +80,12 @@ impl Desk {
 
     /// Reads with the worker's own token.
     pub(crate) async fn get(&self, rest: &str) -> Result<Value, Trouble> {
-        self.line.get(self.path(rest), None).await
+        self.line.get(self.path(rest), None, self.trace.header().as_deref()).await
     }
 
     /// Does something with the worker's own token.
     pub(crate) async fn post(&self, rest: &str, body: &Value) -> Result<Value, Trouble> {
-        self.line.post(self.path(rest), None, body, Some(&self.lease.trace_id), Some(self.key())).await
+        self.line.post(self.path(rest), None, body, self.trace.header().as_deref(), Some(self.key())).await
     }
 
     /// One of the turn's verbs: `:finish`, `/cards`, …
@@ -83,7 +93,7 @@ impl Desk {
         body["turn_epoch"] = self.lease.turn_epoch.into();
         let path = self.path(&format!("/l0/turns/{}{verb}", self.lease.agent_turn_id));
         self.line
-            .post(path, Some(&self.lease.turn_token), &body, Some(&self.lease.trace_id), Some(self.key()))
+            .post(path, Some(&self.lease.turn_token), &body, self.trace.header().as_deref(), Some(self.key()))
             .await
     }
 
@@ -114,7 +124,7 @@ impl Desk {
         for batch in ids[..upto].chunks(BATCH) {
             let path = self.path("/cards/batch");
             let body = json!({ "card_ids": batch });
-            let mut found = self.line.post(path, None, &body, None, None).await?;
+            let mut found = self.line.post(path, None, &body, self.trace.header().as_deref(), None).await?;
             cards.extend(read::<Vec<Value>>(found["cards"].take())?);
         }
         cards.extend(last);
@@ -159,6 +169,7 @@ impl Desk {
         cards: Vec<Value>,
         step: Option<Value>,
     ) -> Result<(), Trouble> {
+        telemetry::ended(&self.span, ending.status, ending.error.as_ref().map(|(code, _)| code.as_str()));
         let mut body = json!({ "status": ending.status, "cards": cards });
         if let Some(deliverable) = &ending.deliverable {
             body["deliverable"] = deliverable.clone();
@@ -188,8 +199,8 @@ impl Desk {
     pub(crate) async fn chunk(&self, index: u64, text: &str) -> Result<(), Trouble> {
         let path = self.path(&format!("/l0/turns/{}/chunks", self.lease.agent_turn_id));
         let body = json!({ "turn_epoch": self.lease.turn_epoch, "index": index, "text": text });
-        let trace = Some(self.lease.trace_id.as_str());
-        self.line.post(path, Some(&self.lease.turn_token), &body, trace, None).await.map(drop)
+        let trace = self.trace.header();
+        self.line.post(path, Some(&self.lease.turn_token), &body, trace.as_deref(), None).await.map(drop)
     }
 
     pub(crate) async fn heartbeat(&self) -> Result<(), Trouble> {
@@ -204,7 +215,7 @@ impl Desk {
     /// What the turn sees.
     pub(crate) async fn view(&self) -> Result<Value, Trouble> {
         let path = self.path(&format!("/l0/turns/{}/view", self.lease.agent_turn_id));
-        self.line.get(path, Some(&self.lease.turn_token)).await
+        self.line.get(path, Some(&self.lease.turn_token), self.trace.header().as_deref()).await
     }
 
     /// Has the PMO carry out a call that the turn has made.
@@ -230,7 +241,7 @@ impl Desk {
         // The call names itself: repeating it does nothing.
         let path = self.path(&format!("/pmo/{tool}:call"));
         self.line
-            .post(path, Some(&self.lease.turn_token), &body, Some(&self.lease.trace_id), Some(self.key()))
+            .post(path, Some(&self.lease.turn_token), &body, self.trace.header().as_deref(), Some(self.key()))
             .await
     }
 }

@@ -18,7 +18,9 @@ mod profiles;
 mod replay;
 mod stream;
 mod team_run;
+mod telemetry;
 mod tools;
+mod trace;
 mod transcript;
 mod trouble;
 

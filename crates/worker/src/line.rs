@@ -22,8 +22,13 @@ impl Line {
         Self { port }
     }
 
-    pub(crate) async fn get(&self, path: String, token: Option<&str>) -> Result<Value, Trouble> {
-        self.ask(Ask { method: Method::Get, path, token, body: None, trace: None, key: None }).await
+    pub(crate) async fn get(
+        &self,
+        path: String,
+        token: Option<&str>,
+        trace: Option<&str>,
+    ) -> Result<Value, Trouble> {
+        self.ask(Ask { method: Method::Get, path, token, body: None, trace, key: None }).await
     }
 
     pub(crate) async fn post(

@@ -11,6 +11,7 @@ use crate::{
     profile::RunLimits,
     profiles::Profiles,
     team_run,
+    telemetry::AtWork,
     tools::external::External,
     trouble::Trouble,
 };
@@ -21,6 +22,7 @@ use tokio::{
     sync::watch,
     task::{AbortHandle, JoinSet},
 };
+use tracing::Instrument;
 
 /// How often the kernel hears of a turn whose model or tools take long. A stop that another worker was told of is noticed
 /// within this.
@@ -43,6 +45,8 @@ pub struct WorkerConfig {
     pub projects: Option<Vec<String>>,
     /// How long turns may go on after it was told to stop.
     pub grace: Duration,
+    /// Any number that other workers do not have: the ids of spans are made of it.
+    pub seed: u64,
 }
 
 /// A worker.
@@ -127,10 +131,11 @@ impl Worker {
             }
             return;
         }
-        let desk = Arc::new(Desk::new(self.line.clone(), lease));
+        let desk = Arc::new(Desk::new(self.line.clone(), lease, self.config.seed));
         let (shop, held) = (Arc::clone(&self.shop), Arc::clone(&desk));
         let id = desk.lease.agent_turn_id.clone();
-        let handle = turns.running.spawn(async move { run_turn(&held, &shop).await });
+        let span = desk.span.clone();
+        let handle = turns.running.spawn(async move { run_turn(&held, &shop).instrument(span).await });
         turns.by_id.insert(id, (desk, handle));
     }
 
@@ -170,6 +175,7 @@ impl Turns {
 
 /// Runs one turn as far as it goes, within its time, and keeps it alive meanwhile.
 async fn run_turn(desk: &Desk, shop: &Shop) {
+    let _at_work = AtWork::begin();
     let seconds = RunLimits::of(&desk.lease.runtime_config).turn_seconds;
     let work = alive(desk, work(desk, shop));
     let outcome = match tokio::time::timeout(Duration::from_secs(seconds), work).await {

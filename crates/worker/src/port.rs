@@ -24,7 +24,7 @@ pub struct Ask<'a> {
     pub token: Option<&'a str>,
     /// The body, as JSON text.
     pub body: Option<String>,
-    /// The trace that the request belongs to.
+    /// The `traceparent` of the request: the trace that it belongs to, and the span that sends it.
     pub trace: Option<&'a str>,
     /// Names the request among those of this process, so that asking again after a lost answer does nothing twice. A port
     /// that loses no answers need not pass it on; any other must add a name of the process.

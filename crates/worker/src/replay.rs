@@ -63,24 +63,24 @@ impl Keys for NoKeys {
 /// Runs a turn of a project again.
 pub async fn replay(port: Arc<dyn Port>, project: &str, turn_id: &str) -> Result<Replay, CannotReplay> {
     let line = Line::new(Arc::clone(&port));
-    let turn = line.get(format!("/projects/{project}/turns/{turn_id}"), None).await?;
+    let turn = line.get(format!("/projects/{project}/turns/{turn_id}"), None, None).await?;
     if !turn["ended_at"].is_string() {
         return Err(CannotReplay(format!("turn {turn_id} has not ended")));
     }
     let lease = lease_of(project, &turn);
-    let desk = Desk::new(line.clone(), lease.clone());
+    let desk = Desk::new(line.clone(), lease.clone(), 0);
     let recorded = own_cards(&desk, turn_id).await?;
     let steps = calls(&line, project, turn_id).await?;
     let mut calls = vec![];
     for step in &steps {
         let id = step["call_id"].as_str().unwrap_or_default();
         let path = format!("/projects/{project}/calls/{id}/context?render=true");
-        calls.push((id.to_owned(), line.get(path, None).await?["hash_ok"] == true));
+        calls.push((id.to_owned(), line.get(path, None, None).await?["hash_ok"] == true));
     }
     let deliverable = deliverable(&desk, &turn).await?;
     let answers = answers(&recorded, &steps, &turn, &deliverable);
     let stage = Arc::new(Stage::new(port, lease.clone(), recorded.clone(), &steps));
-    let desk = Desk::new(Line::new(Arc::clone(&stage) as Arc<dyn Port>), lease);
+    let desk = Desk::new(Line::new(Arc::clone(&stage) as Arc<dyn Port>), lease, 0);
     act(&desk, &stage, &recorded, answers).await?;
     let mut differences = compare(&recorded, &stage, &turn, &deliverable);
     for (id, _) in calls.iter().filter(|(_, same)| !same) {
@@ -121,7 +121,7 @@ async fn own_cards(desk: &Desk, turn_id: &str) -> Result<Vec<Value>, Trouble> {
 /// The steps that called a model, in order.
 async fn calls(line: &Line, project: &str, turn_id: &str) -> Result<Vec<Value>, Trouble> {
     let path = format!("/projects/{project}/state/steps?agent_turn_id={turn_id}&limit=500");
-    let mut page = line.get(path, None).await?;
+    let mut page = line.get(path, None, None).await?;
     let mut steps = match page["items"].take() {
         Value::Array(steps) => steps,
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => vec![],
@@ -167,7 +167,7 @@ fn answers(
             card.and_then(|card| card["tool_calls"].as_array()).map(Vec::as_slice).unwrap_or_default();
         let tool_calls: Vec<_> = calls.iter().map(made).collect();
         let stop = if tool_calls.is_empty() { StopReason::End } else { StopReason::ToolCalls };
-        Ok(ModelAnswer { text, tool_calls, stop, usage: Usage::default(), model: "recorded".to_owned() })
+        Ok(ModelAnswer { text, tool_calls, stop, usage: Usage::default(), model: "recorded".to_owned(), id: None })
     };
     steps.iter().map(answer).collect()
 }

@@ -5,6 +5,7 @@ use crate::{
     agent::Rest,
     card,
     desk::{Desk, Ending},
+    telemetry,
     tools::{WAIT_SECONDS, notes::namespace},
     transcript::{Transcript, kind},
     trouble::Trouble,
@@ -78,7 +79,8 @@ impl Run<'_> {
         self.announce(tasks).await?;
         let (args, more) =
             (self.fork(tasks), json!({ "runtime_config": self.settings(tasks), "fresh_output": true }));
-        match self.desk.carry_out("fork_join", id, &args, more).await {
+        let work = self.desk.carry_out("fork_join", id, &args, more);
+        match telemetry::tool(self.desk, "fork_join", id, |_| None, work).await {
             Ok(_) => {}
             Err(Trouble::Refused { status, code, message }) if (400..500).contains(&status) => {
                 return self.desk.fail(&code, &message).await;

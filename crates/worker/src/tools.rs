@@ -42,6 +42,21 @@ pub(crate) enum Outcome {
     Ends(Answer, Value),
 }
 
+impl Outcome {
+    /// The code of an answer that says that the tool failed.
+    pub(crate) fn failure(&self) -> Option<&str> {
+        match self {
+            Self::Answered(Answer::Failed { code, .. }) | Self::Ends(Answer::Failed { code, .. }, _) => {
+                Some(code)
+            }
+            Self::Answered(Answer::Success(_))
+            | Self::Ends(Answer::Success(_), _)
+            | Self::Taken
+            | Self::Waits(..) => None,
+        }
+    }
+}
+
 /// What calls are carried out with.
 #[derive(Debug)]
 pub(crate) struct Bench<'a> {
@@ -235,7 +250,7 @@ fn answered(done: Result<Answer, Trouble>) -> Result<Outcome, Trouble> {
 }
 
 /// Whether a model's word for a tool can be one. It becomes part of a path.
-fn is_name(name: &str) -> bool {
+pub(crate) fn is_name(name: &str) -> bool {
     let legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     (1..=128).contains(&name.len()) && name.bytes().all(legal)
 }

@@ -9,6 +9,7 @@ use crate::{
     output::{Output, say},
     route::Route,
     signals::Signals,
+    telemetry::ExportArgs,
     text,
 };
 use axum::http::Method;
@@ -40,6 +41,14 @@ pub(crate) struct RunArgs {
     /// Agree to every tool that asks a person.
     #[arg(long)]
     yes: bool,
+    #[command(flatten)]
+    export: ExportArgs,
+}
+
+impl RunArgs {
+    pub(crate) const fn export(&self) -> &ExportArgs {
+        &self.export
+    }
 }
 
 pub(crate) async fn run(args: RunArgs, context: &Context) -> Result<(), Failure> {

@@ -3,13 +3,13 @@
 use super::worker;
 use crate::{
     admin, client::Place, data_dir::DataDir, failure::Failure, output::Output, presence::Presence,
-    signals::Signals,
+    signals::Signals, telemetry::metrics,
 };
 use axum::{Router, serve::Listener};
 use cardwire_handoff::LocalFiles;
 use cardwire_kernel::Kernel;
 use cardwire_server::{ServerConfig, TlsListener};
-use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+use metrics_exporter_prometheus::PrometheusHandle;
 use std::{
     fmt::Debug,
     fs,
@@ -44,8 +44,8 @@ impl Serving<'_> {
     /// Serves until a signal comes.
     pub(crate) async fn run(self, listener: TcpListener, signals: &mut Signals) -> Result<(), Failure> {
         let token = admin::ensure(self.kernel, self.dir).await?;
+        let metrics = fold_metrics(self.kernel)?;
         let _worker = worker::inside(self.kernel, &token, &self.workspace, self.worker_turns);
-        let metrics = metrics(self.kernel)?;
         let config = ServerConfig {
             allowed_hosts: self.allow_hosts.clone(),
             requests_per_second: self.rate_limit.get(),
@@ -123,10 +123,8 @@ fn reachable(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(ip, address.port())
 }
 
-fn metrics(kernel: &Kernel) -> Result<PrometheusHandle, Failure> {
-    let handle = PrometheusBuilder::new()
-        .install_recorder()
-        .map_err(|error| Failure::failed(format!("cannot collect metrics: {error}")))?;
+fn fold_metrics(kernel: &Kernel) -> Result<PrometheusHandle, Failure> {
+    let handle = metrics::install()?;
     let folding = handle.clone();
     kernel.tasks().spawn(|mut stop| async move {
         loop {

@@ -10,6 +10,7 @@ use crate::{
     private,
     signals::Signals,
     store::StoreChoice,
+    telemetry::ExportArgs,
     workspace,
 };
 use cardwire_bus::Bus;
@@ -67,6 +68,8 @@ pub(crate) struct UpArgs {
     /// What log lines on standard error look like. CARDWIRE_LOG or RUST_LOG say what is logged.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     log_format: LogFormat,
+    #[command(flatten)]
+    export: ExportArgs,
 }
 
 fn default_rate() -> NonZeroU32 {
@@ -75,7 +78,7 @@ fn default_rate() -> NonZeroU32 {
 
 pub(crate) async fn run(args: UpArgs, context: &Context) -> Result<(), Failure> {
     let addresses = resolve(&args).await?;
-    logging::start(args.log_format, "info");
+    let _export = logging::start(args.log_format, "info", Some(&args.export))?;
     let composer = args.composer.config()?;
     let dir = &context.dir;
     dir.create()?;

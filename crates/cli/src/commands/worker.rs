@@ -8,9 +8,13 @@ use crate::{
     logging::{self, LogFormat},
     ports::{EnvironmentKeys, HttpPort, RouterPort},
     signals::Signals,
+    telemetry::ExportArgs,
 };
 use cardwire_handoff::LocalFiles;
-use cardwire_kernel::Kernel;
+use cardwire_kernel::{
+    Kernel,
+    ids::{IdSource, SystemIds},
+};
 use cardwire_model::{Hash256, TokenSecret};
 use cardwire_team::WORKER_TARGET;
 use cardwire_worker::{Worker, WorkerConfig};
@@ -42,10 +46,12 @@ pub(crate) struct WorkerArgs {
     /// What log lines on standard error look like. CARDWIRE_LOG or RUST_LOG say what is logged.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     log_format: LogFormat,
+    #[command(flatten)]
+    export: ExportArgs,
 }
 
 pub(crate) async fn run(args: WorkerArgs, context: &Context) -> Result<(), Failure> {
-    logging::start(args.log_format, "info");
+    let _export = logging::start(args.log_format, "info", Some(&args.export))?;
     let Some((place, token)) = locate::place(context).await? else {
         return Err(Failure::not_found("no server is given, and none is running for the data directory")
             .hint("give `--server URL`, or start one with `cardwire up`"));
@@ -61,6 +67,7 @@ pub(crate) async fn run(args: WorkerArgs, context: &Context) -> Result<(), Failu
         turns: args.turns,
         projects: (!args.projects.is_empty()).then_some(args.projects),
         grace: GRACE,
+        seed: seed(),
     };
     tracing::info!(server = place.url, target = config.target, name = config.name, "working");
     let worker = Worker::new(config, port, Arc::new(EnvironmentKeys));
@@ -76,6 +83,12 @@ pub(crate) async fn run(args: WorkerArgs, context: &Context) -> Result<(), Failu
         () = working => Ok(()),
         () = signals.next() => Err(Failure::failed("stopped before every turn was given back")),
     }
+}
+
+/// Of this process.
+fn seed() -> u64 {
+    let secret = SystemIds.secret();
+    u64::from_be_bytes(std::array::from_fn(|place| secret[place]))
 }
 
 /// A worker for a command that has nobody else to run agents; a server has its own.
@@ -102,7 +115,14 @@ pub(super) fn inside(
     let port = Arc::new(RouterPort::new(kernel, token.clone(), files.clone()));
     // The same data directory has the same name, and no two processes have the same directory.
     let name = format!("in-{}", &Hash256::of(token.expose().as_bytes()).to_string()[..16]);
-    let config = WorkerConfig { target: WORKER_TARGET.to_owned(), name, turns, projects: None, grace: GRACE };
+    let config = WorkerConfig {
+        target: WORKER_TARGET.to_owned(),
+        name,
+        turns,
+        projects: None,
+        grace: GRACE,
+        seed: seed(),
+    };
     let worker = Worker::new(config, port, Arc::new(EnvironmentKeys));
     let (stop, stopped) = watch::channel(false);
     kernel.tasks().spawn(|mut ends| async move {

@@ -36,6 +36,11 @@ impl Slots {
         }
     }
 
+    /// How many calls wait for a place.
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::SeqCst)
+    }
+
     /// Waits for a place, first come first served.
     pub(crate) async fn enter(&self) -> Result<SemaphorePermit<'_>, KernelError> {
         if let Ok(place) = self.places.try_acquire() {

@@ -73,6 +73,7 @@ pub enum Compacted {
 
 impl Kernel {
     /// Compacts the memory of a session.
+    #[tracing::instrument(name = "session.compact", level = "debug", skip_all, fields(cardwire.project.id = %project))]
     pub async fn compact_session(
         &self,
         project: &ProjectId,

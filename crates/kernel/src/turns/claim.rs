@@ -39,6 +39,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 impl Kernel {
     /// Claims what waits for the worker, and waits for it if need be.
+    #[tracing::instrument(level = "debug", skip_all, fields(cardwire.worker.target = %request.worker_target, cardwire.claim.leases = tracing::field::Empty))]
     pub async fn claim(&self, caller: &Caller, request: &ClaimRequest) -> Result<Vec<Lease>, KernelError> {
         if request.recover {
             self.recover(caller, request).await?;
@@ -63,6 +64,7 @@ impl Kernel {
                     bell.pass_on();
                 }
                 if !leases.is_empty() || request.wait.is_zero() {
+                    tracing::Span::current().record("cardwire.claim.leases", leases.len());
                     return Ok(leases);
                 }
             }

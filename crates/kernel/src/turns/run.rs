@@ -69,6 +69,7 @@ impl Kernel {
     }
 
     /// The same without what follows from it.
+    #[tracing::instrument(name = "turn", level = "debug", skip_all, fields(otel.name = verb(&command), cardwire.project.id = %project, cardwire.turn.id = %command.turn_id()))]
     pub(crate) async fn turn_command_alone(
         &self,
         project: &ProjectId,
@@ -261,6 +262,26 @@ impl Kernel {
     pub(crate) fn moment_at(&self, caller: &Caller, now: Option<Timestamp>) -> Moment {
         let moment = self.moment(caller);
         Moment { now: now.unwrap_or(moment.now), ..moment }
+    }
+}
+
+/// What a command is called in traces.
+const fn verb(command: &Command) -> &'static str {
+    match command {
+        Command::Start(_) => "turn.start",
+        Command::Heartbeat(_) => "turn.heartbeat",
+        Command::Append(_) => "turn.append",
+        Command::Step(_) => "turn.step",
+        Command::Suspend(_) => "turn.suspend",
+        Command::Report(_) => "turn.report",
+        Command::Finish(_) => "turn.finish",
+        Command::Release(_) => "turn.release",
+        Command::Stop(_) => "turn.stop",
+        Command::Reap(_) => "turn.reap",
+        Command::ExpireTools(..) => "turn.expire_tools",
+        Command::Requeue(..) => "turn.requeue",
+        Command::Ring(..) => "turn.ring",
+        Command::Archive(_) => "turn.archive",
     }
 }
 

@@ -58,6 +58,7 @@ impl Kernel {
     }
 
     /// Runs one round, at the moment given or now.
+    #[tracing::instrument(name = "watchdog.tick", level = "debug", skip_all, fields(cardwire.watchdog.actions = tracing::field::Empty))]
     pub async fn tick(&self, now: Option<Timestamp>) -> Result<TickReport, KernelError> {
         let now = now.unwrap_or_else(|| self.now());
         let mut round = Round { now, actions: vec![], rung: HashSet::new() };
@@ -69,6 +70,7 @@ impl Kernel {
         for action in &round.actions {
             metrics::counter!("cardwire_watchdog_total", "action" => action.action).increment(1);
         }
+        tracing::Span::current().record("cardwire.watchdog.actions", round.actions.len());
         Ok(TickReport { now, actions: round.actions })
     }
 

@@ -63,7 +63,7 @@ fn expected(does: &str) -> ModelAnswer {
         "filtered" => ("", vec![], StopReason::Filtered),
         other => panic!("{other}"),
     };
-    ModelAnswer { text: text.to_owned(), tool_calls, stop, usage, model: format!("{does}-1") }
+    ModelAnswer { text: text.to_owned(), tool_calls, stop, usage, model: format!("{does}-1"), id: None }
 }
 
 #[tokio::test]

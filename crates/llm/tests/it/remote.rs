@@ -18,6 +18,7 @@ fn answer(text: &str) -> ModelAnswer {
         stop: StopReason::End,
         usage,
         model: "m-1".to_owned(),
+        id: None,
     }
 }
 

@@ -17,7 +17,11 @@ pub(crate) async fn ready(request: Request) -> Answer {
     respond::ok(&ReadyOut::new(request.state.config.version, health))
 }
 
-pub(crate) fn metrics(request: &Request) -> Answer {
+pub(crate) async fn metrics(request: &Request) -> Answer {
+    // A store that cannot be read is a reason to look at the other numbers, not to hide them.
+    if let Err(error) = request.state.kernel.measure().await {
+        tracing::warn!(%error, "could not count what there is to do");
+    }
     let mut response = Response::new(Body::from((request.state.config.render_metrics)()));
     let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);

@@ -2,6 +2,7 @@
 
 use crate::{card::Answer, desk::Desk, transcript::Call};
 use cardwire_llm::Keys;
+use cardwire_model::trace::TRACEPARENT;
 use futures_util::StreamExt;
 use hmac::{Hmac, KeyInit, Mac};
 use secrecy::ExposeSecret;
@@ -67,7 +68,7 @@ impl External {
             "project_id": lease.project_id, "agent_id": lease.agent_id,
             "agent_turn_id": lease.agent_turn_id, "turn_epoch": lease.turn_epoch,
         });
-        let sent = self.send(url, body.to_string());
+        let sent = self.send(url, body.to_string(), desk.trace.header());
         match tokio::time::timeout(Duration::from_secs(seconds), sent).await {
             Ok(Ok(ran)) => ran,
             Ok(Err(message)) => Ran::Answered(Answer::failed("tool_failed", message)),
@@ -78,11 +79,14 @@ impl External {
         }
     }
 
-    async fn send(&self, url: &str, body: String) -> Result<Ran, String> {
+    async fn send(&self, url: &str, body: String, trace: Option<String>) -> Result<Ran, String> {
         let client = self.client.as_ref().ok_or("no HTTP client could be made")?;
         let mut request = client.post(url).header("content-type", "application/json");
         if let Some(key) = self.keys.key(KEY) {
             request = request.header(SIGNATURE, signature(key.expose_secret().as_bytes(), body.as_bytes()));
+        }
+        if let Some(trace) = trace {
+            request = request.header(TRACEPARENT, trace);
         }
         let response = request.body(body).send().await.map_err(|error| error.without_url().to_string())?;
         let status = response.status().as_u16();

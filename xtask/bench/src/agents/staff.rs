@@ -110,6 +110,7 @@ impl Staff {
             turns,
             projects: None,
             grace: GRACE,
+            seed: 1,
         };
         let worker = Worker::new(config, Arc::clone(&self.port) as Arc<dyn Port>, Arc::new(NoKeys));
         let (stop, stopped) = watch::channel(false);
