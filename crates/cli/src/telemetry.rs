@@ -89,8 +89,9 @@ fn resource() -> Resource {
 fn endpoint(given: &str) -> Result<String, Failure> {
     // The address is not repeated: there may be a secret in it.
     let wrong = |why: &str| {
-        Failure::usage(format!("`--otlp-endpoint` {why}"))
-            .hint("an address looks like `http://127.0.0.1:4318`; headers go into `OTEL_EXPORTER_OTLP_HEADERS`")
+        Failure::usage(format!("`--otlp-endpoint` {why}")).hint(
+            "an address looks like `http://127.0.0.1:4318`; headers go into `OTEL_EXPORTER_OTLP_HEADERS`",
+        )
     };
     let mut url = Url::parse(given).map_err(|error| wrong(&format!("is not an address: {error}")))?;
     if !matches!(url.scheme(), "http" | "https") || !url.has_host() {

@@ -161,7 +161,7 @@ impl Kernel {
         let (events, audit) = (!commit.events.is_empty(), !commit.audit.is_empty());
         let rings = doorbell::rings(&commit);
         let told = Told::of(&commit);
-        let span = tracing::debug_span!(
+        let span = tracing::trace_span!(
             "commit",
             cardwire.commit.writes = commit.writes.len(),
             cardwire.commit.events = commit.events.len(),

@@ -32,7 +32,7 @@ pub struct NewCard {
 
 impl Kernel {
     /// Writes a card, or finds that the same fact is there.
-    #[tracing::instrument(level = "debug", skip_all, fields(cardwire.project.id = %project))]
+    #[tracing::instrument(level = "trace", skip_all, fields(cardwire.project.id = %project))]
     pub async fn put_card(
         &self,
         project: &ProjectId,
@@ -56,7 +56,7 @@ impl Kernel {
     }
 
     /// Soft-deletes a card.
-    #[tracing::instrument(level = "debug", skip_all, fields(cardwire.project.id = %project))]
+    #[tracing::instrument(level = "trace", skip_all, fields(cardwire.project.id = %project))]
     pub async fn delete_card(
         &self,
         project: &ProjectId,
@@ -73,7 +73,7 @@ impl Kernel {
     }
 
     /// Makes a box of existing cards.
-    #[tracing::instrument(level = "debug", skip_all, fields(cardwire.project.id = %project))]
+    #[tracing::instrument(level = "trace", skip_all, fields(cardwire.project.id = %project))]
     pub async fn create_box(
         &self,
         project: &ProjectId,
@@ -100,7 +100,7 @@ impl Kernel {
     }
 
     /// Adds existing cards to a box.
-    #[tracing::instrument(level = "debug", skip_all, fields(cardwire.project.id = %command.project))]
+    #[tracing::instrument(level = "trace", skip_all, fields(cardwire.project.id = %command.project))]
     pub async fn append(
         &self,
         caller: &Caller,
@@ -119,7 +119,7 @@ impl Kernel {
 
     /// Writes new cards and adds them to a box in one commit, usually without reading anything first: the box's
     /// head is remembered, and the commit expects what it is relied on for.
-    #[tracing::instrument(level = "debug", skip_all, fields(cardwire.project.id = %project))]
+    #[tracing::instrument(level = "trace", skip_all, fields(cardwire.project.id = %project))]
     pub async fn put_and_append(
         &self,
         project: &ProjectId,
@@ -162,7 +162,7 @@ impl Kernel {
     }
 
     /// Gives a box a new generation.
-    #[tracing::instrument(level = "debug", skip_all, fields(cardwire.project.id = %command.project))]
+    #[tracing::instrument(level = "trace", skip_all, fields(cardwire.project.id = %command.project))]
     pub async fn rewrite_box(
         &self,
         caller: &Caller,
@@ -176,7 +176,7 @@ impl Kernel {
     }
 
     /// Makes a box that shows a prefix of another.
-    #[tracing::instrument(level = "debug", skip_all, fields(cardwire.project.id = %project))]
+    #[tracing::instrument(level = "trace", skip_all, fields(cardwire.project.id = %project))]
     pub async fn fork_box(
         &self,
         project: &ProjectId,
@@ -199,7 +199,7 @@ impl Kernel {
     }
 
     /// Lets a box take no more changes.
-    #[tracing::instrument(level = "debug", skip_all, fields(cardwire.project.id = %project))]
+    #[tracing::instrument(level = "trace", skip_all, fields(cardwire.project.id = %project))]
     pub async fn seal_box(
         &self,
         project: &ProjectId,

@@ -41,7 +41,7 @@ pub struct WouldPack {
 
 impl Kernel {
     /// Packs a context box (PK-01).
-    #[tracing::instrument(name = "pack", level = "debug", skip_all, fields(cardwire.project.id = %project))]
+    #[tracing::instrument(name = "pack", level = "trace", skip_all, fields(cardwire.project.id = %project))]
     pub async fn pack_context(
         &self,
         project: &ProjectId,

@@ -33,7 +33,7 @@ const PROVISION: &str = "provision_agent";
 
 impl Kernel {
     /// Runs a call to its end. `code` names a refusal on the wire.
-    #[tracing::instrument(name = "pmo.call", level = "debug", skip_all, fields(otel.name = verb(&call.tool), cardwire.project.id = %project, cardwire.agent.id = %call.caller))]
+    #[tracing::instrument(name = "pmo.call", level = "trace", skip_all, fields(otel.name = verb(&call.tool), cardwire.project.id = %project, cardwire.agent.id = %call.caller))]
     pub async fn pmo_call(
         &self,
         project: &ProjectId,

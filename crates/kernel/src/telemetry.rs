@@ -24,7 +24,7 @@ pub(crate) struct Told {
 impl Told {
     pub(crate) fn of(commit: &Commit) -> Self {
         let mut told = Self::default();
-        let listened = tracing::enabled!(target: TARGET, Level::DEBUG);
+        let listened = tracing::span_enabled!(target: TARGET, Level::TRACE);
         for write in &commit.writes {
             if let Write::Enqueue(item) = write
                 && item.kind == InboxKind::Turn
@@ -125,7 +125,7 @@ impl Start {
 
     /// An instant: what comes of it is told by those who do it.
     fn show(&self) {
-        drop(tracing::debug_span!(
+        drop(tracing::trace_span!(
             target: TARGET,
             "start",
             otel.name = self.name,

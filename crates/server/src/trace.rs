@@ -40,7 +40,7 @@ impl Trace {
 
     /// The span of the request. Ids and the route's pattern only: paths and bodies are others' words.
     pub(crate) fn span(&self, method: &'static str, route: &'static str) -> Span {
-        tracing::debug_span!(
+        tracing::trace_span!(
             "request",
             otel.name = %format_args!("{method} {route}"),
             otel.kind = "server",

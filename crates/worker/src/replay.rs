@@ -167,7 +167,14 @@ fn answers(
             card.and_then(|card| card["tool_calls"].as_array()).map(Vec::as_slice).unwrap_or_default();
         let tool_calls: Vec<_> = calls.iter().map(made).collect();
         let stop = if tool_calls.is_empty() { StopReason::End } else { StopReason::ToolCalls };
-        Ok(ModelAnswer { text, tool_calls, stop, usage: Usage::default(), model: "recorded".to_owned(), id: None })
+        Ok(ModelAnswer {
+            text,
+            tool_calls,
+            stop,
+            usage: Usage::default(),
+            model: "recorded".to_owned(),
+            id: None,
+        })
     };
     steps.iter().map(answer).collect()
 }

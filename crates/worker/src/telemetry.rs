@@ -15,7 +15,7 @@ use tracing::{Instrument, Span, field};
 /// One stretch of work at a turn: from its claim until it ends or waits.
 pub(crate) fn run(desk: &Desk) -> Span {
     let (lease, trace) = (&desk.lease, &desk.trace);
-    tracing::debug_span!(
+    tracing::trace_span!(
         "invoke_agent",
         otel.name = %format_args!("invoke_agent {}", lease.agent_id),
         trace_id = trace.trace_id(),
@@ -36,7 +36,11 @@ pub(crate) fn run(desk: &Desk) -> Span {
 
 /// The name under which a model knows the agent of the run.
 pub(crate) fn named(agent: &str) {
-    Span::current().record("gen_ai.agent.name", agent);
+    let run = Span::current();
+    if !run.is_disabled() {
+        run.record("gen_ai.agent.name", agent);
+        run.record("otel.name", format!("invoke_agent {agent}"));
+    }
 }
 
 /// How the turn of the run ended.
@@ -80,7 +84,7 @@ pub(crate) async fn chat(
     call: impl Future<Output = Result<ModelAnswer, ModelError>>,
 ) -> Result<ModelAnswer, ModelError> {
     let (provider, id, begun) = (provider(info.provider), fresh(desk.trace.seed()), Instant::now());
-    let span = tracing::debug_span!(
+    let span = tracing::trace_span!(
         "chat",
         otel.name = %format_args!("chat {}", info.model),
         otel.kind = "client",
@@ -120,7 +124,8 @@ pub(crate) async fn chat(
             error.kind()
         }
     };
-    metrics::counter!("cardwire_model_calls_total", "provider" => provider, "outcome" => outcome).increment(1);
+    metrics::counter!("cardwire_model_calls_total", "provider" => provider, "outcome" => outcome)
+        .increment(1);
     answer
 }
 
@@ -149,7 +154,7 @@ pub(crate) async fn tool<T>(
     // A model may have made up both, and put anything into them.
     let known = |text| if is_name(text) { text } else { "unknown" };
     let id = fresh(desk.trace.seed());
-    let span = tracing::debug_span!(
+    let span = tracing::trace_span!(
         "execute_tool",
         otel.name = %format_args!("execute_tool {}", known(name)),
         span_id = id.map(SpanId::get),

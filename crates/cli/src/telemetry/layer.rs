@@ -18,13 +18,13 @@ use std::{
     time::{Instant, SystemTime},
 };
 use tracing::{
-    Level, Metadata, Subscriber,
+    Subscriber,
     field::{Field, Visit},
     span::{Attributes, Id, Record},
 };
 use tracing_subscriber::{
     Layer,
-    filter::{FilterFn, LevelFilter},
+    filter::FilterFn,
     layer::Context,
     registry::{LookupSpan, SpanRef},
 };
@@ -36,10 +36,7 @@ const TEXT_CHARS: usize = 256;
 
 /// Which spans are exported: ours.
 pub(crate) fn ours() -> FilterFn {
-    let is_ours: fn(&Metadata<'_>) -> bool = |metadata| {
-        metadata.is_span() && *metadata.level() <= Level::DEBUG && metadata.target().starts_with("cardwire")
-    };
-    FilterFn::new(is_ours).with_max_level_hint(LevelFilter::DEBUG)
+    FilterFn::new(|metadata| metadata.is_span() && metadata.target().starts_with("cardwire"))
 }
 
 /// Passes spans that have ended to a processor.
@@ -50,8 +47,7 @@ pub(crate) struct Spans {
 
 impl Spans {
     pub(super) fn new(processor: Arc<BatchSpanProcessor>) -> Self {
-        let scope =
-            InstrumentationScope::builder("cardwire").with_version(env!("CARGO_PKG_VERSION")).build();
+        let scope = InstrumentationScope::builder("cardwire").with_version(env!("CARGO_PKG_VERSION")).build();
         Self { processor, scope }
     }
 }

@@ -95,7 +95,13 @@ const TABLE: [Metric; 24] = [
         "What the watchdog did.",
     ),
     metric("cardwire_worker_turns", Gauge, "Turns that the worker in this process is at."),
-    labelled("cardwire_model_calls_total", Counter, "outcome", &[], "Calls of models, by provider and outcome."),
+    labelled(
+        "cardwire_model_calls_total",
+        Counter,
+        "outcome",
+        &[],
+        "Calls of models, by provider and outcome.",
+    ),
     labelled(
         "cardwire_model_tokens_total",
         Counter,

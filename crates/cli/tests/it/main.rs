@@ -24,6 +24,7 @@ mod sessions;
 mod sessions_crash;
 mod tck;
 mod teams;
+mod telemetry;
 mod tls;
 mod tokens;
 mod turns;

@@ -33,7 +33,7 @@ pub(super) fn caller() -> Caller {
 
 impl Kernel {
     /// Does with a batch what is to be done now. A `thorough` look, the watchdog's, also sees to branches that wait.
-    #[tracing::instrument(name = "batch.look", level = "debug", skip_all, fields(cardwire.project.id = %project, cardwire.batch.id = %batch))]
+    #[tracing::instrument(name = "batch.look", level = "trace", skip_all, fields(cardwire.project.id = %project, cardwire.batch.id = %batch))]
     pub(crate) async fn look_after(
         &self,
         project: &ProjectId,
@@ -165,7 +165,7 @@ impl Kernel {
     }
 
     /// Answers whether the batch is closed by this.
-    #[tracing::instrument(name = "join", level = "debug", skip_all, fields(cardwire.project.id = %project, cardwire.batch.id = %batch.id))]
+    #[tracing::instrument(name = "join", level = "trace", skip_all, fields(cardwire.project.id = %project, cardwire.batch.id = %batch.id))]
     async fn join(
         &self,
         project: &ProjectId,

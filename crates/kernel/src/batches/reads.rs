@@ -48,7 +48,7 @@ impl Kernel {
     }
 
     /// Calls a batch off. One that is closed already stays as it is.
-    #[tracing::instrument(name = "batch.cancel", level = "debug", skip_all, fields(cardwire.project.id = %project))]
+    #[tracing::instrument(name = "batch.cancel", level = "trace", skip_all, fields(cardwire.project.id = %project))]
     pub async fn cancel_batch(
         &self,
         project: &ProjectId,

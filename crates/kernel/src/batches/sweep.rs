@@ -16,7 +16,7 @@ const AT_ONCE: usize = 32;
 
 impl Kernel {
     /// Stops the descendants. What those have started in turn follows.
-    #[tracing::instrument(name = "batch.sweep", level = "debug", skip_all, fields(cardwire.project.id = %project))]
+    #[tracing::instrument(name = "batch.sweep", level = "trace", skip_all, fields(cardwire.project.id = %project))]
     pub(crate) async fn sweep(
         &self,
         project: &ProjectId,

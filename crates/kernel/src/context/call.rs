@@ -102,7 +102,7 @@ struct Parts {
 
 impl Kernel {
     /// Composes the next call of a turn and keeps its manifest.
-    #[tracing::instrument(name = "compose", level = "debug", skip_all, fields(cardwire.project.id = %project))]
+    #[tracing::instrument(name = "compose", level = "trace", skip_all, fields(cardwire.project.id = %project))]
     pub async fn compose_call(
         &self,
         project: &ProjectId,

@@ -62,7 +62,7 @@ struct Sources<'a> {
 
 impl Kernel {
     /// Collects the blocks that the process and the switch allow.
-    #[tracing::instrument(level = "debug", skip_all, fields(cardwire.project.id = %project))]
+    #[tracing::instrument(level = "trace", skip_all, fields(cardwire.project.id = %project))]
     pub async fn collect(
         &self,
         project: &ProjectId,

@@ -73,7 +73,7 @@ pub enum Compacted {
 
 impl Kernel {
     /// Compacts the memory of a session.
-    #[tracing::instrument(name = "session.compact", level = "debug", skip_all, fields(cardwire.project.id = %project))]
+    #[tracing::instrument(name = "session.compact", level = "trace", skip_all, fields(cardwire.project.id = %project))]
     pub async fn compact_session(
         &self,
         project: &ProjectId,

@@ -39,7 +39,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 impl Kernel {
     /// Claims what waits for the worker, and waits for it if need be.
-    #[tracing::instrument(level = "debug", skip_all, fields(cardwire.worker.target = %request.worker_target, cardwire.claim.leases = tracing::field::Empty))]
+    #[tracing::instrument(level = "trace", skip_all, fields(cardwire.worker.target = %request.worker_target, cardwire.claim.leases = tracing::field::Empty))]
     pub async fn claim(&self, caller: &Caller, request: &ClaimRequest) -> Result<Vec<Lease>, KernelError> {
         if request.recover {
             self.recover(caller, request).await?;

@@ -17,7 +17,7 @@ use cardwire_store::{CommitError, RowFilter};
 
 impl Kernel {
     /// Puts a turn into an agent's inbox, and leases it when the agent is idle.
-    #[tracing::instrument(level = "debug", skip_all, fields(cardwire.project.id = %project, cardwire.agent.id = command.agent_id.as_ref().map(tracing::field::display)))]
+    #[tracing::instrument(level = "trace", skip_all, fields(cardwire.project.id = %project, cardwire.agent.id = command.agent_id.as_ref().map(tracing::field::display)))]
     pub async fn dispatch(
         &self,
         project: &ProjectId,
@@ -84,7 +84,7 @@ impl Kernel {
     }
 
     /// Leases the oldest waiting turn of an idle agent.
-    #[tracing::instrument(name = "dispatch_next", level = "debug", skip_all, fields(cardwire.project.id = %project, cardwire.agent.id = %agent))]
+    #[tracing::instrument(name = "dispatch_next", level = "trace", skip_all, fields(cardwire.project.id = %project, cardwire.agent.id = %agent))]
     pub(crate) async fn dispatch_next_at(
         &self,
         project: &ProjectId,
@@ -131,7 +131,7 @@ impl Kernel {
         self.rebuild_at(project, caller, agent, None).await
     }
 
-    #[tracing::instrument(name = "rebuild", level = "debug", skip_all, fields(cardwire.project.id = %project, cardwire.agent.id = %agent))]
+    #[tracing::instrument(name = "rebuild", level = "trace", skip_all, fields(cardwire.project.id = %project, cardwire.agent.id = %agent))]
     pub(crate) async fn rebuild_at(
         &self,
         project: &ProjectId,

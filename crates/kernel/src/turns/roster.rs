@@ -30,7 +30,7 @@ pub struct NewProfile {
 
 impl Kernel {
     /// Writes a profile.
-    #[tracing::instrument(level = "debug", skip_all, fields(cardwire.project.id = %project))]
+    #[tracing::instrument(level = "trace", skip_all, fields(cardwire.project.id = %project))]
     pub async fn put_profile(
         &self,
         project: &ProjectId,
@@ -130,7 +130,7 @@ impl Kernel {
     }
 
     /// Adds an agent to the roster, or changes what may change of it.
-    #[tracing::instrument(level = "debug", skip_all, fields(cardwire.project.id = %project))]
+    #[tracing::instrument(level = "trace", skip_all, fields(cardwire.project.id = %project))]
     pub async fn add_agent(
         &self,
         project: &ProjectId,

@@ -69,7 +69,7 @@ impl Kernel {
     }
 
     /// The same without what follows from it.
-    #[tracing::instrument(name = "turn", level = "debug", skip_all, fields(otel.name = verb(&command), cardwire.project.id = %project, cardwire.turn.id = %command.turn_id()))]
+    #[tracing::instrument(name = "turn", level = "trace", skip_all, fields(otel.name = verb(&command), cardwire.project.id = %project, cardwire.turn.id = %command.turn_id()))]
     pub(crate) async fn turn_command_alone(
         &self,
         project: &ProjectId,

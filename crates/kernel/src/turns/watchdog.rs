@@ -58,7 +58,7 @@ impl Kernel {
     }
 
     /// Runs one round, at the moment given or now.
-    #[tracing::instrument(name = "watchdog.tick", level = "debug", skip_all, fields(cardwire.watchdog.actions = tracing::field::Empty))]
+    #[tracing::instrument(name = "watchdog.tick", level = "trace", skip_all, fields(cardwire.watchdog.actions = tracing::field::Empty))]
     pub async fn tick(&self, now: Option<Timestamp>) -> Result<TickReport, KernelError> {
         let now = now.unwrap_or_else(|| self.now());
         let mut round = Round { now, actions: vec![], rung: HashSet::new() };

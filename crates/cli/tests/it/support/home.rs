@@ -92,7 +92,9 @@ impl Home {
         let mut command = Command::new(env!("CARGO_BIN_EXE_cardwire"));
         for (name, _) in std::env::vars_os() {
             let name = name.to_string_lossy().to_string();
-            let foreign = name.starts_with("CARDWIRE_") || name.to_lowercase().ends_with("_proxy");
+            let foreign = name.starts_with("CARDWIRE_")
+                || name.starts_with("OTEL_")
+                || name.to_lowercase().ends_with("_proxy");
             if foreign || ["RUST_LOG", "NO_COLOR", "CLICOLOR_FORCE", "COLUMNS"].contains(&name.as_str()) {
                 command.env_remove(&name);
             }
