@@ -28,8 +28,11 @@ pub fn stream(provider: Provider, answer: &ModelAnswer) -> Vec<String> {
     }
 }
 
-/// An id that is the same for the same answer.
+/// The answer's own id, or one that is the same for the same answer.
 fn id(prefix: &str, answer: &ModelAnswer) -> String {
+    if let Some(id) = &answer.id {
+        return id.clone();
+    }
     let bytes = serde_json::to_vec(answer).unwrap_or_default();
     format!("{prefix}{}", &Hash256::of(&bytes).to_string()[..24])
 }

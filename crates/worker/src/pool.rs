@@ -13,7 +13,7 @@ use crate::{
     team_run,
     telemetry::AtWork,
     tools::external::External,
-    trouble::Trouble,
+    trouble::{Logged, Trouble},
 };
 use cardwire_llm::Keys;
 use serde_json::json;
@@ -95,7 +95,7 @@ impl Worker {
                 }
                 Err(trouble) => {
                     recover = true;
-                    tracing::warn!(%trouble, "could not claim turns");
+                    tracing::warn!(trouble = %Logged(&trouble), "could not claim turns");
                     tokio::select! {
                         () = tokio::time::sleep(PAUSE) => {}
                         _ = stop.changed() => {}
@@ -152,7 +152,7 @@ impl Worker {
             if handle.is_finished()
                 && let Err(trouble) = desk.release().await
             {
-                tracing::debug!(%trouble, "a turn was not given back");
+                tracing::debug!(trouble = %Logged(&trouble), "a turn was not given back");
             }
         }
     }
@@ -190,7 +190,7 @@ async fn run_turn(desk: &Desk, shop: &Shop) {
         Ok(Rest::Ended | Rest::Waits) | Err(Trouble::Gone) => {}
         Err(trouble) => {
             let turn = &desk.lease.agent_turn_id;
-            tracing::warn!(turn, %trouble, "a turn was left where it is");
+            tracing::warn!(turn, trouble = %Logged(&trouble), "a turn was left where it is");
             give_up(desk, &trouble).await;
         }
     }
@@ -200,7 +200,7 @@ async fn run_turn(desk: &Desk, shop: &Shop) {
 async fn give_up(desk: &Desk, trouble: &Trouble) {
     let ending = Ending::failed(trouble.code(), trouble.to_string());
     if let Err(trouble) = desk.finish(&ending, vec![], None).await {
-        tracing::debug!(%trouble, "the turn could not be ended either");
+        tracing::debug!(trouble = %Logged(&trouble), "the turn could not be ended either");
     }
 }
 

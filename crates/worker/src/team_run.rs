@@ -189,8 +189,8 @@ impl Run<'_> {
         match self.desk.post(&path, &patch).await {
             Ok(_) => Ok(()),
             // A memory that takes no more must not keep the team from its work.
-            Err(Trouble::Refused { status, code, message }) if (400..500).contains(&status) => {
-                tracing::warn!(code, message, "a round is not remembered");
+            Err(Trouble::Refused { status, code, .. }) if (400..500).contains(&status) => {
+                tracing::warn!(status, code, "a round is not remembered");
                 Ok(())
             }
             Err(trouble) => Err(trouble),

@@ -42,6 +42,18 @@ impl Trouble {
     }
 }
 
+/// For logs: without the message of a refusal, which may quote what was asked (OB-06).
+pub(crate) struct Logged<'a>(pub(crate) &'a Trouble);
+
+impl fmt::Display for Logged<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Trouble::Refused { status, code, .. } => write!(f, "refused: {status} {code}"),
+            trouble @ (Trouble::Gone | Trouble::Unreachable(_)) => trouble.fmt(f),
+        }
+    }
+}
+
 impl fmt::Display for Trouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -64,6 +76,7 @@ mod tests {
         assert_eq!(Trouble::of(401, &body("unauthenticated")), Trouble::Gone);
         let refused = Trouble::of(409, &body("conflict"));
         assert_eq!((refused.code(), refused.to_string().as_str()), ("conflict", "conflict: m"));
+        assert_eq!(Logged(&refused).to_string(), "refused: 409 conflict");
         assert_eq!(Trouble::of(500, &Value::Null).code(), "");
     }
 }

@@ -135,8 +135,14 @@ async fn a_doorbell_is_ids_and_a_trace() {
     let body: serde_json::Value = serde_json::from_slice(&message.payload).unwrap();
     assert_eq!(body, serde_json::json!({ "inbox_id": receipt.inbox_id.to_string(), "reason": "enqueued" }));
     let trace = message.headers.unwrap().get("traceparent").unwrap().to_string();
-    assert!(trace.starts_with(&format!("00-{TRACE}-")), "{trace}");
+    assert_eq!(trace, of_turn(receipt.turn_id));
     kernel.shutdown().await;
+}
+
+/// The trace, and the span of the turn: the last digits of its id.
+fn of_turn(turn: TurnId) -> String {
+    let id = turn.uuid().simple().to_string();
+    format!("00-{TRACE}-{}-01", &id[16..])
 }
 
 /// A worker that waits at one process hears of work that came in at another.
@@ -241,6 +247,7 @@ async fn relayed(kernel: &Kernel, project: &ProjectId) {
         .await
         .unwrap();
     let mut messages = consumer.messages().await.unwrap();
+    let mut traced = 0;
     for event in &logged {
         let message = tokio::time::timeout(PATIENCE, messages.next()).await.unwrap().unwrap().unwrap();
         let body: serde_json::Value = serde_json::from_slice(&message.payload).unwrap();
@@ -248,7 +255,13 @@ async fn relayed(kernel: &Kernel, project: &ProjectId) {
         assert_eq!(message.subject.as_str(), event.subject(project.as_str()));
         let id = message.headers.as_ref().unwrap().get("Nats-Msg-Id").unwrap().to_string();
         assert_eq!(id, event.event.id.to_string());
+        // OB-06
+        let trace = message.headers.as_ref().unwrap().get("traceparent").map(ToString::to_string);
+        let expected = event.event.turn_id.map(|turn| of_turn(turn));
+        assert_eq!(trace, expected.filter(|_| event.event.trace_id.is_some()));
+        traced += usize::from(trace.is_some());
     }
+    assert!(traced > 0, "no event belongs to a trace");
 }
 
 /// Chunks of an answer go to whoever listens.

@@ -19,7 +19,7 @@ fn answers() -> impl Strategy<Value = ModelAnswer> {
             if tool_calls.is_empty() || stop != StopReason::End { stop } else { StopReason::ToolCalls };
         let (fresh, cached_tokens, output_tokens) = tokens;
         let usage = Usage { input_tokens: fresh + cached_tokens, cached_tokens, output_tokens };
-        ModelAnswer { text, tool_calls, stop, usage, model: "m".to_owned(), id: None }
+        ModelAnswer { text, tool_calls, stop, usage, model: "m".to_owned(), id: Some("answer-1".to_owned()) }
     })
 }
 

@@ -50,7 +50,7 @@ fn call(id: &str, arguments: &str) -> ToolCall {
     ToolCall { id: id.to_owned(), name: "find".to_owned(), arguments: arguments.to_owned() }
 }
 
-fn expected(does: &str) -> ModelAnswer {
+fn expected(id: &str, does: &str) -> ModelAnswer {
     let usage = Usage { input_tokens: 12, cached_tokens: 4, output_tokens: 5 };
     let (text, tool_calls, stop) = match does {
         "text" => ("Hello, 世界!\nBye.", vec![], StopReason::End),
@@ -63,7 +63,14 @@ fn expected(does: &str) -> ModelAnswer {
         "filtered" => ("", vec![], StopReason::Filtered),
         other => panic!("{other}"),
     };
-    ModelAnswer { text: text.to_owned(), tool_calls, stop, usage, model: format!("{does}-1"), id: None }
+    ModelAnswer {
+        text: text.to_owned(),
+        tool_calls,
+        stop,
+        usage,
+        model: format!("{does}-1"),
+        id: Some(id.to_owned()),
+    }
 }
 
 #[tokio::test]
@@ -75,7 +82,7 @@ async fn answers_are_read_whole_and_streamed() {
             for stream in [false, true] {
                 let heard = Heard::default();
                 let answer = model.call(&request(&body(provider, does, stream)), &heard).await;
-                let expected = expected(does);
+                let expected = expected(if provider == "openai" { "chatcmpl-1" } else { "msg_1" }, does);
                 assert_eq!(answer.as_ref(), Ok(&expected), "{provider}, {does}, stream: {stream}");
                 let said = if stream { expected.text.as_str() } else { "" };
                 assert_eq!(heard.all(), said, "{provider}, {does}, stream: {stream}");

@@ -18,7 +18,7 @@ fn answer(text: &str) -> ModelAnswer {
         stop: StopReason::End,
         usage,
         model: "m-1".to_owned(),
-        id: None,
+        id: Some("answer-1".to_owned()),
     }
 }
 

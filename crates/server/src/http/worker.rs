@@ -167,7 +167,7 @@ pub(super) async fn run<T: Serialize>(
         Done::Fresh(outcome) => match answer(&outcome) {
             Some(body) => Ok(respond::json(status, &body)),
             None => {
-                tracing::error!(?outcome, "a command on a turn had an outcome that is not its own");
+                tracing::error!("a command on a turn had an outcome that is not its own");
                 Err(ApiError::new(ErrorCode::Internal, "internal error; the server's log has the details"))
             }
         },
