@@ -163,10 +163,6 @@ impl Said {
     fn take(&mut self, field: &Field, value: Value) {
         let name = field.name();
         self.is_error |= name == "error.type";
-        let value = match value {
-            Value::String(text) if LISTS.contains(&name) => Value::Array(Array::String(vec![text])),
-            value => value,
-        };
         match self.attributes.iter_mut().find(|known| known.key.as_str() == name) {
             Some(known) => known.value = value,
             None => self.attributes.push(KeyValue::new(Key::from_static_str(name), value)),
@@ -178,7 +174,13 @@ impl Said {
             "trace_id" => self.trace = TraceId::from_hex(text).ok().filter(|_| is_trace_id(text)),
             "otel.name" => self.name = Some(short(text)),
             "otel.kind" => self.kind = kind(text),
-            _ => self.take(field, Value::String(StringValue::from(short(text)))),
+            name => {
+                let text = StringValue::from(short(text));
+                let is_list = LISTS.contains(&name);
+                let value =
+                    if is_list { Value::Array(Array::String(vec![text])) } else { Value::String(text) };
+                self.take(field, value);
+            }
         }
     }
 }

@@ -272,6 +272,8 @@ fn plain(value: &any_value::Value) -> Option<Value> {
         any_value::Value::ArrayValue(array) => {
             array.values.iter().map(|one| one.value.as_ref().and_then(plain)).collect::<Option<Value>>()?
         }
-        _ => return None,
+        any_value::Value::KvlistValue(_)
+        | any_value::Value::BytesValue(_)
+        | any_value::Value::StringValueStrindex(_) => return None,
     })
 }
