@@ -71,7 +71,7 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
         Command::Completions(args) => completions::run(&args, context.output),
         Command::Tck(args) => tck::run(args, context.output).await,
         Command::Handoff(args) => {
-            start_logging();
+            logging::start(LogFormat::Text, QUIET, None)?;
             handoff::run(args, &context).await
         }
         Command::Doctor => {
