@@ -25,6 +25,7 @@ mod handoff_send;
 pub(crate) mod knowledge;
 mod knowledge_add;
 mod knowledge_files;
+mod mcp;
 pub(crate) mod pmo;
 mod pmo_service;
 pub(crate) mod profile;

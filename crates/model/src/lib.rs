@@ -58,7 +58,7 @@ pub use project::{
     Project, ProjectSettings, Realm, Revision,
 };
 pub use resource::{Resource, ResourceKind};
-pub use roster::{Agent, IdentityAction, IdentityEdge, Profile, allows_tool};
+pub use roster::{Agent, IdentityAction, IdentityEdge, MCP_SEPARATOR, Profile, allows_tool, names_tool};
 pub use session::{Checkpoint, Session, SessionKey};
 pub use slug::{
     AgentId, Channel, Namespace, ProfileName, ProjectId, ResourceName, SessionId, StepId, WorkerTarget,

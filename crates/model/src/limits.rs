@@ -105,6 +105,18 @@ pub const DOCUMENT_SECTIONS: usize = 10_000;
 pub const CHUNK_BYTES: usize = 512 * 1024;
 /// Turns that a worker may say it is at when it claims.
 pub const HOLDING_TURNS: usize = 10_000;
+/// Longest answer of a tool elsewhere: it becomes a card.
+pub const TOOL_ANSWER_BYTES: usize = 512 * KIB;
+/// Longest name of a tool that a model is offered; providers take no longer one.
+pub const OFFERED_NAME_CHARS: usize = 64;
+/// Most MCP servers of one worker.
+pub const MCP_SERVERS: usize = 64;
+/// Most tools of one MCP server.
+pub const MCP_TOOLS: usize = 128;
+/// Longest description and schema of a tool of an MCP server, together.
+pub const MCP_TOOL_BYTES: usize = 16 * KIB;
+/// Longest message of an MCP server.
+pub const MCP_MESSAGE_BYTES: usize = 4 * MIB;
 /// Steps or turns that one sum of costs may go through.
 pub const COST_STEPS: usize = 100_000;
 /// Calls that one sum by layer or card may go through.
@@ -182,6 +194,8 @@ const KIB: usize = 1024;
 const MIB: usize = 1024 * KIB;
 
 const _: () = assert!(METADATA_BYTES < CARD_BYTES && CARD_BYTES < BODY_BYTES);
+// An answer is a card with something around it, and a list of tools fits into a message.
+const _: () = assert!(TOOL_ANSWER_BYTES < CARD_BYTES && MCP_TOOLS * MCP_TOOL_BYTES < MCP_MESSAGE_BYTES);
 const _: () = assert!(HYDRATE_DEFAULT <= HYDRATE_MAX && PAGE_DEFAULT <= PAGE_MAX);
 // A part of a section is found by all of its terms, also when each of its characters makes two.
 const _: () = assert!(PART_CHARS <= SECTION_CHARS && 2 * PART_CHARS <= PASSAGE_TERMS);

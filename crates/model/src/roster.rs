@@ -89,14 +89,28 @@ pub struct IdentityEdge {
 /// Whether a profile's `allowed_tools` and `allowed_internal_tools` let its agents call a tool. A profile that has neither
 /// list allows everything.
 pub fn allows_tool(profile: &serde_json::Value, tool: &str) -> bool {
-    let lists = ["allowed_tools", "allowed_internal_tools"];
-    let mut given = lists.iter().filter_map(|name| profile.get(*name)?.as_array()).peekable();
-    given.peek().is_none() || given.flatten().any(|name| name == tool)
+    let has_list = TOOL_LISTS.iter().any(|name| profile.get(*name).is_some_and(serde_json::Value::is_array));
+    !has_list || names_tool(profile, tool)
 }
+
+/// Whether one of these lists names a tool: by its name, or as one of all tools of an MCP server (`server__*`).
+pub fn names_tool(profile: &serde_json::Value, tool: &str) -> bool {
+    let entries = TOOL_LISTS.iter().filter_map(|name| profile.get(*name)?.as_array()).flatten();
+    let server = tool.split_once(MCP_SEPARATOR).map(|(server, _)| server);
+    entries.filter_map(serde_json::Value::as_str).any(|entry| {
+        let of_server = entry.strip_suffix('*').and_then(|start| start.strip_suffix(MCP_SEPARATOR));
+        entry == tool || (of_server.is_some() && of_server == server)
+    })
+}
+
+/// What stands between an MCP server and its tool in the name of the tool.
+pub const MCP_SEPARATOR: &str = "__";
+
+const TOOL_LISTS: [&str; 2] = ["allowed_tools", "allowed_internal_tools"];
 
 #[cfg(test)]
 mod tests {
-    use super::allows_tool;
+    use super::{allows_tool, names_tool};
     use serde_json::json;
 
     #[test]
@@ -108,5 +122,23 @@ mod tests {
         let both = json!({ "allowed_tools": ["look"], "allowed_internal_tools": ["fork_join"] });
         assert!(allows_tool(&both, "look") && allows_tool(&both, "fork_join"));
         assert!(!allows_tool(&both, "read_box"));
+    }
+
+    #[test]
+    fn all_tools_of_a_server_are_named_by_a_star_and_no_others() {
+        let all = json!({ "allowed_tools": ["files__*", "look"] });
+        assert!(
+            names_tool(&all, "files__read") && names_tool(&all, "look") && allows_tool(&all, "files__read")
+        );
+        for other in
+            ["files", "files_read", "files2__read", "file__s__read", "look__x", "*", "web__files__read"]
+        {
+            assert!(!names_tool(&all, other), "{other}");
+        }
+        for none in
+            [json!({}), json!({ "allowed_tools": [] }), json!({ "allowed_tools": ["*", "__*", "fil*"] })]
+        {
+            assert!(!names_tool(&none, "files__read"), "{none}");
+        }
     }
 }

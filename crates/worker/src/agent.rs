@@ -6,6 +6,7 @@
 use crate::{
     card, compact,
     desk::{Composed, Desk, Ending},
+    mcp::Mcp,
     models::Models,
     profile::{Profile, RunLimits},
     profiles::Profiles,
@@ -49,6 +50,7 @@ pub(crate) struct Shop {
     pub(crate) models: Models,
     pub(crate) profiles: Profiles,
     pub(crate) external: External,
+    pub(crate) mcp: Mcp,
 }
 
 /// Runs a turn until it ends or waits.
@@ -64,7 +66,7 @@ pub(crate) async fn run(desk: &Desk, profile: &Profile, shop: &Shop) -> Result<R
                 .await;
         }
     };
-    run_with(desk, profile, model, &shop.external, None).await
+    run_with(desk, profile, model, &shop.external, &shop.mcp, None).await
 }
 
 /// The same with a model that is given, and in a replay with what is on record instead of tools.
@@ -73,6 +75,7 @@ pub(crate) async fn run_with(
     profile: &Profile,
     model: Arc<dyn ChatModel>,
     external: &External,
+    mcp: &Mcp,
     record: Option<&Transcript>,
 ) -> Result<Rest, Trouble> {
     let limits = RunLimits::of(&desk.lease.runtime_config);
@@ -81,7 +84,7 @@ pub(crate) async fn run_with(
         Some(turn) if record.is_none() => Some(past(desk, turn).await?),
         Some(_) | None => None,
     };
-    let bench = Bench { desk, profile, limits, required: &required, external, record, past };
+    let bench = Bench { desk, profile, limits, required: &required, external, mcp, record, past };
     Turn { bench, model, desk, compacted: AtomicBool::new(false), chunks: AtomicU64::new(0) }.go().await
 }
 
@@ -291,6 +294,13 @@ impl Turn<'_> {
         let writing = handoffs::WRITING.into_iter().filter(|name| profile.names(name));
         let built_in = offer::built_in_names().filter(|name| profile.allows(name)).chain(writing);
         offers.extend(built_in.filter_map(offer::built_in));
+        if self.bench.record.is_none() {
+            let seconds = self.bench.limits.tool_seconds;
+            let (some, may) =
+                (|server: &str| profile.names_some_of(server), |tool: &str| profile.names(tool));
+            offers.extend(self.bench.mcp.offers(some, may, seconds).await);
+        }
+        // A document of the same name as an MCP server's tool says how it is called, not what it is.
         for name in profile.named_tools() {
             if offers.iter().any(|offer| offer.name == name) {
                 continue;

@@ -10,6 +10,7 @@ mod compact;
 mod desk;
 mod lease;
 mod line;
+mod mcp;
 mod models;
 mod pool;
 mod port;
@@ -24,6 +25,7 @@ mod trace;
 mod transcript;
 mod trouble;
 
-pub use pool::{Worker, WorkerConfig};
+pub use mcp::McpServers;
+pub use pool::{Elsewhere, Worker, WorkerConfig};
 pub use port::{Ask, Method, Port, Reply, Unreachable};
 pub use replay::{CannotReplay, Replay, replay};

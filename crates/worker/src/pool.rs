@@ -6,6 +6,7 @@ use crate::{
     desk::{Desk, Ending},
     lease::Lease,
     line::{Line, read},
+    mcp::{Mcp, McpServers},
     models::Models,
     port::Port,
     profile::RunLimits,
@@ -49,6 +50,13 @@ pub struct WorkerConfig {
     pub seed: u64,
 }
 
+/// Where tools run that do not come with a worker.
+#[derive(Debug, Default)]
+pub struct Elsewhere {
+    /// MCP servers of this machine.
+    pub mcp: McpServers,
+}
+
 /// A worker.
 #[derive(Debug)]
 pub struct Worker {
@@ -59,10 +67,11 @@ pub struct Worker {
 
 impl Worker {
     /// A worker that speaks to the kernel through `port`; `keys` open models and sign calls of tools.
-    pub fn new(config: WorkerConfig, port: Arc<dyn Port>, keys: Arc<dyn Keys>) -> Self {
+    pub fn new(config: WorkerConfig, port: Arc<dyn Port>, keys: Arc<dyn Keys>, elsewhere: Elsewhere) -> Self {
         let shop = Shop {
             models: Models::new(Arc::clone(&keys)),
             profiles: Profiles::default(),
+            mcp: Mcp::new(elsewhere.mcp, Arc::clone(&keys)),
             external: External::new(keys),
         };
         Self { config, line: Line::new(port), shop: Arc::new(shop) }
@@ -104,6 +113,7 @@ impl Worker {
             }
         }
         self.wind_up(turns).await;
+        self.shop.mcp.close().await;
     }
 
     /// Asks for turns. What was given in an answer that never came is given back first, as is what an earlier worker of

@@ -1,6 +1,6 @@
 //! What an agent is, as far as whoever runs it must know.
 
-use cardwire_model::allows_tool;
+use cardwire_model::{MCP_SEPARATOR, allows_tool, names_tool};
 use serde_json::Value;
 
 /// Settings of one run, with the defaults of PR-11.
@@ -54,11 +54,17 @@ impl Profile {
         allows_tool(&self.content, tool)
     }
 
-    /// Whether the profile names a tool, instead of allowing whatever there is.
+    /// Whether it names the tool, alone or with all of its server.
     pub(crate) fn names(&self, tool: &str) -> bool {
+        names_tool(&self.content, tool)
+    }
+
+    /// Whether it names a tool of an MCP server.
+    pub(crate) fn names_some_of(&self, server: &str) -> bool {
         let lists = ["allowed_tools", "allowed_internal_tools"];
-        let mut names = lists.iter().filter_map(|list| self.content.get(*list)?.as_array()).flatten();
-        names.any(|name| name == tool)
+        let entries = lists.iter().filter_map(|name| self.content.get(*name)?.as_array()).flatten();
+        let of_server = |tool: &str| tool.split_once(MCP_SEPARATOR).is_some_and(|(own, _)| own == server);
+        entries.filter_map(Value::as_str).any(of_server)
     }
 
     /// Tools that are allowed by name, whether or not they come with the worker.
@@ -95,6 +101,17 @@ mod tests {
         assert_eq!((limits.steps, limits.turn_seconds, limits.tool_seconds), (25, 300, 30));
         let limits = RunLimits::of(&json!({ "limits": { "max_steps": 3, "tool_timeout_seconds": 1 } }));
         assert_eq!((limits.steps, limits.turn_seconds, limits.tool_seconds), (3, 300, 1));
+    }
+
+    #[test]
+    fn a_server_is_asked_for_its_tools_only_where_one_of_them_is_named() {
+        for named in ["files__read", "files__*"] {
+            assert!(profile(json!({ "allowed_tools": [named] })).names_some_of("files"), "{named}");
+            assert!(profile(json!({ "allowed_internal_tools": [named] })).names_some_of("files"), "{named}");
+        }
+        for other in [json!({}), json!({ "allowed_tools": ["files", "web__*", "*", "my__files__*"] })] {
+            assert!(!profile(other.clone()).names_some_of("files"), "{other}");
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::{
     desk::Desk,
     lease::Lease,
     line::Line,
+    mcp::{Mcp, McpServers},
     port::Port,
     profile::Profile,
     team_run,
@@ -194,6 +195,7 @@ async fn act(
     let record = Transcript::new(recorded.to_vec(), &desk.lease.agent_turn_id);
     let model = Arc::new(Recorded::new(answers));
     let external = External::new(Arc::new(NoKeys));
+    let mcp = Mcp::new(McpServers::default(), Arc::new(NoKeys));
     let is_team = desk.lease.setting("team_card_id").is_some();
     let profile = Profile::of(&desk.box_cards(&desk.lease.profile_box_id).await?);
     for _ in 0..RESUMES {
@@ -201,7 +203,7 @@ async fn act(
             team_run::run(desk).await
         } else {
             let model = Arc::clone(&model) as _;
-            agent::run_with(desk, &profile, model, &external, Some(&record)).await
+            agent::run_with(desk, &profile, model, &external, &mcp, Some(&record)).await
         };
         match rest {
             Ok(Rest::Waits) if !stage.is_stuck() => {}

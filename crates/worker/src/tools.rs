@@ -11,6 +11,7 @@ pub(crate) mod submit;
 use crate::{
     card::Answer,
     desk::Desk,
+    mcp::Mcp,
     profile::{Profile, RunLimits},
     transcript::{Call, Transcript},
     trouble::Trouble,
@@ -65,6 +66,7 @@ pub(crate) struct Bench<'a> {
     pub(crate) limits: RunLimits,
     pub(crate) required: &'a [String],
     pub(crate) external: &'a External,
+    pub(crate) mcp: &'a Mcp,
     /// In a replay: what the turn has on record. Nothing is carried out.
     pub(crate) record: Option<&'a Transcript>,
     /// In a fork: what the turn has on record that it goes on from. The same call has the same answer (RP-06).
@@ -101,8 +103,9 @@ impl Bench<'_> {
         if transcript.calls().iter().any(|made| approval::question_id(&made.id) == call.id) {
             return Ok(Outcome::Waits(call.id.clone(), vec![]));
         }
-        let named = !handoffs::WRITING.contains(&call.name.as_str()) || self.profile.names(&call.name);
-        if !named || !self.profile.allows(&call.name) {
+        // What reaches files or programs is for those who are given it by name.
+        let by_name = self.mcp.serves(&call.name) || handoffs::WRITING.contains(&call.name.as_str());
+        if !self.profile.allows(&call.name) || (by_name && !self.profile.names(&call.name)) {
             return failed("tool_not_allowed", format!("{} is not among the tools of this agent", call.name));
         }
         let Some(arguments) = call.arguments.as_object() else {
@@ -130,6 +133,10 @@ impl Bench<'_> {
             && let Some(document) = self.document(&call.name).await?
         {
             return self.run_document(call, arguments, &document, transcript).await;
+        }
+        if is_mcp {
+            let answer = self.mcp.call(&call.name, arguments, self.limits.tool_seconds).await;
+            return Ok(Outcome::Answered(answer));
         }
         self.carry_out(call, arguments).await
     }
@@ -200,6 +207,9 @@ impl Bench<'_> {
         let answer = match (&document["target"], agreed) {
             (Value::Object(target), _) if !target.is_empty() => {
                 self.external.run(self.desk, call, arguments, target, self.limits.tool_seconds).await
+            }
+            (_, _) if self.mcp.serves(&call.name) => {
+                external::Ran::Answered(self.mcp.call(&call.name, arguments, self.limits.tool_seconds).await)
             }
             // A tool that runs nowhere is what a person agrees to.
             (_, Some(word)) => external::Ran::Answered(Answer::Success(word)),

@@ -22,6 +22,7 @@ const SCHEMATHESIS: PythonTool =
 // Libraries bring no program of their own: what has them is Python itself.
 const OPENAI: PythonTool = PythonTool { package: "openai", version: "3.49.0", program: "python" };
 const ANTHROPIC: PythonTool = PythonTool { package: "anthropic", version: "2.8.0", program: "python" };
+const MCP: PythonTool = PythonTool { package: "mcp", version: "2.3.0", program: "python" };
 
 /// The directory that holds all of PostgreSQL's server programs.
 pub(super) fn postgres_bin_dir() -> anyhow::Result<PathBuf> {
@@ -62,8 +63,9 @@ pub(super) fn schemathesis() -> anyhow::Result<PathBuf> {
     SCHEMATHESIS.ensure()
 }
 
-/// Python with the official libraries of the providers of models, against which our own client is tested.
+/// Python with the official libraries of the providers of models and of MCP, against which our own clients are tested.
 pub(super) fn sdk_python() -> anyhow::Result<PathBuf> {
+    MCP.ensure()?;
     OPENAI.ensure()?;
     ANTHROPIC.ensure()
 }

@@ -22,7 +22,7 @@ struct Ban {
     advice: &'static str,
 }
 
-const BANS: [Ban; 9] = [
+const BANS: [Ban; 10] = [
     Ban {
         needles: &["SystemTime::now", "Instant::now"],
         allowed: &["kernel/src/clock.rs", "cli/", "worker/src/profiles.rs", "worker/src/telemetry.rs"],
@@ -58,6 +58,12 @@ const BANS: [Ban; 9] = [
         allowed: &["store-sqlite/src/"],
         scope: Scope::Production,
         advice: "only the SQLite backend owns threads; use the kernel's spawn",
+    },
+    Ban {
+        needles: &["Command::new("],
+        allowed: &["cli/src/tck/", "worker/src/mcp/program.rs"],
+        scope: Scope::Production,
+        advice: "a program outlives whoever forgets it; MCP servers are started and ended in one place",
     },
     Ban {
         needles: &["println!", "print!("],

@@ -1,6 +1,6 @@
 //! `cardwire run`: a team from its file to its deliverable.
 
-use super::{run_team::TeamFile, run_view::View, worker};
+use super::{mcp::McpArgs, run_team::TeamFile, run_view::View, worker};
 use crate::{
     client::{Client, Payload},
     context::Context,
@@ -43,6 +43,8 @@ pub(crate) struct RunArgs {
     yes: bool,
     #[command(flatten)]
     export: ExportArgs,
+    #[command(flatten)]
+    mcp: McpArgs,
 }
 
 impl RunArgs {
@@ -53,9 +55,18 @@ impl RunArgs {
 
 pub(crate) async fn run(args: RunArgs, context: &Context) -> Result<(), Failure> {
     let team = TeamFile::read(&args.team)?;
+    let servers = args.mcp.servers()?.and(team.mcp.clone())?;
     let mut signals = Signals::listen()?;
     let client = locate::connect_working(context).await?;
-    let worker = worker::beside(&client);
+    if let Client::Http(_) = client {
+        args.mcp.refuse_with_server()?;
+        if !team.mcp.is_empty() {
+            say(
+                "a server runs the agents of this team: its own MCP servers serve them, not those of the file",
+            );
+        }
+    }
+    let worker = worker::beside(&client, servers);
     let run = Run {
         client: &client,
         project: args.project.as_deref().unwrap_or(&team.name),

@@ -1,9 +1,10 @@
 //! A team's file: its document, with the scripts of models that are files of their own read into it.
 
-use super::written::Written;
+use super::{mcp, written::Written};
 use crate::failure::Failure;
 use cardwire_llm::{Keys, build};
 use cardwire_team::Team;
+use cardwire_worker::McpServers;
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 use std::path::Path;
@@ -14,6 +15,8 @@ pub(super) struct TeamFile {
     /// The agent whose turns are its runs.
     pub(super) controller: String,
     pub(super) document: Value,
+    /// MCP servers for those who run it from its file; no part of the document.
+    pub(super) mcp: McpServers,
 }
 
 impl TeamFile {
@@ -26,10 +29,12 @@ impl TeamFile {
         for agent in document.get_mut("agents").and_then(Value::as_array_mut).into_iter().flatten() {
             read_script(agent, beside)?;
         }
+        let named = document.as_object_mut().and_then(|fields| fields.remove(mcp::FIELD));
+        let mcp = named.map_or_else(|| Ok(McpServers::default()), |named| mcp::servers(&named))?;
         // What is wrong with it is told before anything is written.
         let team = Team::parse(&document)?;
         check_models(&team)?;
-        Ok(Self { controller: team.controller_id(), name: team.name, document })
+        Ok(Self { controller: team.controller_id(), name: team.name, document, mcp })
     }
 }
 

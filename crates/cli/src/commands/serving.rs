@@ -9,6 +9,7 @@ use axum::{Router, serve::Listener};
 use cardwire_handoff::LocalFiles;
 use cardwire_kernel::Kernel;
 use cardwire_server::{ServerConfig, TlsListener};
+use cardwire_worker::Elsewhere;
 use metrics_exporter_prometheus::PrometheusHandle;
 use std::{
     fmt::Debug,
@@ -38,14 +39,17 @@ pub(crate) struct Serving<'a> {
     pub(crate) workspace: LocalFiles,
     /// How many turns of teams' agents run in this process.
     pub(crate) worker_turns: usize,
+    /// Where their tools are.
+    pub(crate) elsewhere: Elsewhere,
 }
 
 impl Serving<'_> {
     /// Serves until a signal comes.
-    pub(crate) async fn run(self, listener: TcpListener, signals: &mut Signals) -> Result<(), Failure> {
+    pub(crate) async fn run(mut self, listener: TcpListener, signals: &mut Signals) -> Result<(), Failure> {
         let token = admin::ensure(self.kernel, self.dir).await?;
         let metrics = fold_metrics(self.kernel)?;
-        let _worker = worker::inside(self.kernel, &token, &self.workspace, self.worker_turns);
+        let elsewhere = std::mem::take(&mut self.elsewhere);
+        let _worker = worker::inside(self.kernel, &token, &self.workspace, self.worker_turns, elsewhere);
         let config = ServerConfig {
             allowed_hosts: self.allow_hosts.clone(),
             requests_per_second: self.rate_limit.get(),

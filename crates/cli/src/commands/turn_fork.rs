@@ -1,6 +1,6 @@
 //! `cardwire turn fork` (RP-06): a new turn from a prefix of an old one's boxes, with one thing changed, beside the old one.
 
-use super::{run_view::dollars, worker};
+use super::{mcp::McpArgs, run_view::dollars, worker};
 use crate::{
     client::Client,
     failure::Failure,
@@ -34,6 +34,8 @@ pub(super) struct ForkArgs {
     /// Give this instruction instead of the one it had.
     #[arg(long, value_name = "TEXT")]
     instruction: Option<String>,
+    #[command(flatten)]
+    mcp: McpArgs,
 }
 
 pub(super) async fn run(
@@ -43,7 +45,10 @@ pub(super) async fn run(
     client: &Client,
 ) -> Result<(), Failure> {
     // The worker runs until this is dropped.
-    let _worker = worker::beside(client);
+    if let Client::Http(_) = client {
+        args.mcp.refuse_with_server()?;
+    }
+    let _worker = worker::beside(client, args.mcp.servers()?);
     let fork = Fork { client, project, args };
     let original: Value = client.get(&fork.route(&["turns", &args.id])?).await?.parse()?;
     let forked = fork.make(&original).await?;

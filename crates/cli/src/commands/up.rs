@@ -1,6 +1,9 @@
 //! `cardwire up`: one server, from the first lock to the last commit.
 
-use super::{context_service::ComposerArgs, pmo_service::PmoArgs, serving::Serving, watchdog::WatchdogArgs};
+use super::{
+    context_service::ComposerArgs, mcp::McpArgs, pmo_service::PmoArgs, serving::Serving,
+    watchdog::WatchdogArgs,
+};
 use crate::{
     context::Context,
     data_dir::DataDir,
@@ -16,6 +19,7 @@ use crate::{
 use cardwire_bus::Bus;
 use cardwire_kernel::{Kernel, KernelConfig};
 use cardwire_model::limits;
+use cardwire_worker::Elsewhere;
 use clap::Args;
 use secrecy::{ExposeSecret, SecretString};
 use std::{net::SocketAddr, num::NonZeroU32, path::PathBuf, sync::Arc};
@@ -65,6 +69,8 @@ pub(crate) struct UpArgs {
     /// Run agents of teams in this process, so many turns at once; 0 leaves them to `cardwire worker`.
     #[arg(long, value_name = "TURNS", default_value_t = 64)]
     worker_turns: usize,
+    #[command(flatten)]
+    mcp: McpArgs,
     /// What log lines on standard error look like. CARDWIRE_LOG or RUST_LOG say what is logged.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     log_format: LogFormat,
@@ -80,6 +86,7 @@ pub(crate) async fn run(args: UpArgs, context: &Context) -> Result<(), Failure> 
     let addresses = resolve(&args).await?;
     let _export = logging::start(args.log_format, "info", Some(&args.export))?;
     let composer = args.composer.config()?;
+    let mcp = args.mcp.servers()?;
     let dir = &context.dir;
     dir.create()?;
     warn(&args, dir);
@@ -117,6 +124,7 @@ pub(crate) async fn run(args: UpArgs, context: &Context) -> Result<(), Failure> 
         rate_limit: args.rate_limit,
         workspace: files,
         worker_turns: args.worker_turns,
+        elsewhere: Elsewhere { mcp },
     }
     .run(listener, &mut signals)
     .await;

@@ -1,5 +1,6 @@
 //! `cardwire worker`: runs agents of a server, and the same inside `cardwire up` and `cardwire run`.
 
+use super::mcp::McpArgs;
 use crate::{
     client::Client,
     context::Context,
@@ -17,7 +18,7 @@ use cardwire_kernel::{
 };
 use cardwire_model::{Hash256, TokenSecret};
 use cardwire_team::WORKER_TARGET;
-use cardwire_worker::{Worker, WorkerConfig};
+use cardwire_worker::{Elsewhere, McpServers, Worker, WorkerConfig};
 use clap::Args;
 use std::{sync::Arc, time::Duration};
 use tokio::sync::watch;
@@ -43,6 +44,8 @@ pub(crate) struct WorkerArgs {
     /// Only turns of this project. May be repeated.
     #[arg(long = "project", short = 'p', value_name = "PROJECT")]
     projects: Vec<String>,
+    #[command(flatten)]
+    mcp: McpArgs,
     /// What log lines on standard error look like. CARDWIRE_LOG or RUST_LOG say what is logged.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     log_format: LogFormat,
@@ -59,6 +62,7 @@ pub(crate) async fn run(args: WorkerArgs, context: &Context) -> Result<(), Failu
     if args.turns == 0 {
         return Err(Failure::usage("`--turns` must be at least 1"));
     }
+    let elsewhere = Elsewhere { mcp: args.mcp.servers()? };
     let mut signals = Signals::listen()?;
     let port = Arc::new(HttpPort::new(&place, token)?);
     let config = WorkerConfig {
@@ -70,7 +74,7 @@ pub(crate) async fn run(args: WorkerArgs, context: &Context) -> Result<(), Failu
         seed: seed(),
     };
     tracing::info!(server = place.url, target = config.target, name = config.name, "working");
-    let worker = Worker::new(config, port, Arc::new(EnvironmentKeys));
+    let worker = Worker::new(config, port, Arc::new(EnvironmentKeys), elsewhere);
     let (stop, stopped) = watch::channel(false);
     let working = worker.run(stopped);
     tokio::pin!(working);
@@ -92,11 +96,11 @@ fn seed() -> u64 {
 }
 
 /// A worker for a command that has nobody else to run agents; a server has its own.
-pub(super) fn beside(client: &Client) -> Option<watch::Sender<bool>> {
+pub(super) fn beside(client: &Client, mcp: McpServers) -> Option<watch::Sender<bool>> {
     match client {
         Client::Embedded(embedded) => {
             let (kernel, token, files) = embedded.inside();
-            inside(kernel, token, files, TURNS)
+            inside(kernel, token, files, TURNS, Elsewhere { mcp })
         }
         Client::Http(_) => None,
     }
@@ -108,6 +112,7 @@ pub(super) fn inside(
     token: &TokenSecret,
     files: &LocalFiles,
     turns: usize,
+    elsewhere: Elsewhere,
 ) -> Option<watch::Sender<bool>> {
     if turns == 0 {
         return None;
@@ -123,7 +128,7 @@ pub(super) fn inside(
         grace: GRACE,
         seed: seed(),
     };
-    let worker = Worker::new(config, port, Arc::new(EnvironmentKeys));
+    let worker = Worker::new(config, port, Arc::new(EnvironmentKeys), elsewhere);
     let (stop, stopped) = watch::channel(false);
     kernel.tasks().spawn(|mut ends| async move {
         let (end, ended) = watch::channel(false);

@@ -14,6 +14,7 @@ mod hierarchical;
 mod http;
 mod many;
 mod map_reduce;
+mod mcp;
 mod react;
 mod replay;
 mod sequential;

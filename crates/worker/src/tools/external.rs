@@ -2,7 +2,7 @@
 
 use crate::{card::Answer, desk::Desk, transcript::Call};
 use cardwire_llm::Keys;
-use cardwire_model::trace::TRACEPARENT;
+use cardwire_model::{limits::TOOL_ANSWER_BYTES, trace::TRACEPARENT};
 use futures_util::StreamExt;
 use hmac::{Hmac, KeyInit, Mac};
 use secrecy::ExposeSecret;
@@ -14,8 +14,6 @@ use std::{fmt, sync::Arc, time::Duration};
 const KEY: &str = "tools";
 /// Where the signature stands.
 const SIGNATURE: &str = "x-cardwire-signature";
-/// The longest answer that is taken: it becomes a card.
-const ANSWER_BYTES: usize = 512 * 1024;
 
 /// What became of a call.
 #[derive(Debug, Clone, PartialEq)]
@@ -107,8 +105,8 @@ async fn read(response: reqwest::Response) -> Result<String, String> {
     let mut stream = response.bytes_stream();
     while let Some(chunk) = stream.next().await {
         bytes.extend_from_slice(&chunk.map_err(|error| error.without_url().to_string())?);
-        if bytes.len() > ANSWER_BYTES {
-            return Err(format!("the tool answered more than {ANSWER_BYTES} bytes"));
+        if bytes.len() > TOOL_ANSWER_BYTES {
+            return Err(format!("the tool answered more than {TOOL_ANSWER_BYTES} bytes"));
         }
     }
     String::from_utf8(bytes).map_err(|_| "the tool answered something that is no text".to_owned())

@@ -8,7 +8,7 @@ use cardwire_kernel::protocol::roster::add_agent::AddAgent;
 use cardwire_kernel::{Kernel, NewProfile};
 use cardwire_llm::Keys;
 use cardwire_model::{AgentId, CanonicalJson, CardDraft, Origin};
-use cardwire_worker::{Ask, Method, Port, Worker, WorkerConfig};
+use cardwire_worker::{Ask, Elsewhere, Method, Port, Worker, WorkerConfig};
 use secrecy::SecretString;
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -112,7 +112,12 @@ impl Staff {
             grace: GRACE,
             seed: 1,
         };
-        let worker = Worker::new(config, Arc::clone(&self.port) as Arc<dyn Port>, Arc::new(NoKeys));
+        let worker = Worker::new(
+            config,
+            Arc::clone(&self.port) as Arc<dyn Port>,
+            Arc::new(NoKeys),
+            Elsewhere::default(),
+        );
         let (stop, stopped) = watch::channel(false);
         AtWork { stop, work: tokio::spawn(async move { worker.run(stopped).await }) }
     }

@@ -2,7 +2,7 @@
 //! with a server and without.
 
 use crate::support::{Backend, Home, Run, Server};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::{
     fs::File,
     path::PathBuf,
@@ -19,17 +19,29 @@ pub(super) fn on_both_stores(check: impl Fn(&Stage)) {
 pub(super) fn on_both_stores_with(variables: &[(&str, &str)], check: impl Fn(&Stage)) {
     let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
     let variables_of_run = variables.iter().map(own).collect();
-    check(&Stage { home: Home::new(Backend::Sqlite), server: None, variables: variables_of_run });
+    check(&Stage { home: Home::new(Backend::Sqlite), server: None, variables: variables_of_run, mcp: None });
     let home = Home::new(Backend::Postgres);
     let server = home.up_with(&[], variables);
-    check(&Stage { home, server: Some(server), variables: vec![] });
+    check(&Stage { home, server: Some(server), variables: vec![], mcp: None });
 }
+
+/// The same, with MCP servers for whoever runs agents.
+pub(super) fn on_both_stores_with_mcp(servers: &Value, variables: &[(&str, &str)], check: impl Fn(&Stage)) {
+    check(&Stage::alone_with_mcp(servers, variables));
+    let home = Home::new(Backend::Postgres);
+    home.file(MCP_FILE, json!({ "mcp_servers": servers }).to_string());
+    let server = home.up_with(&["--mcp", MCP_FILE], variables);
+    check(&Stage { home, server: Some(server), variables: vec![], mcp: None });
+}
+
+/// Where MCP servers are named.
+const MCP_FILE: &str = "mcp.yaml";
 
 /// Runs a check with a server on each store.
 pub(super) fn on_both_servers(check: impl Fn(&Stage, &Server)) {
     for backend in [Backend::Sqlite, Backend::Postgres] {
         let home = Home::new(backend);
-        let stage = Stage { server: Some(home.up(&[])), home, variables: vec![] };
+        let stage = Stage { server: Some(home.up(&[])), home, variables: vec![], mcp: None };
         check(&stage, stage.server.as_ref().unwrap());
     }
 }
@@ -39,6 +51,8 @@ pub(super) struct Stage {
     pub(super) home: Arc<Home>,
     server: Option<Server>,
     variables: Vec<(String, String)>,
+    /// A file that runs are given.
+    mcp: Option<&'static str>,
 }
 
 /// A run of a team that came to rest.
@@ -95,6 +109,14 @@ impl Sent {
 }
 
 impl Stage {
+    /// A place where nobody but `cardwire run` is at work, with MCP servers.
+    pub(super) fn alone_with_mcp(servers: &Value, variables: &[(&str, &str)]) -> Self {
+        let home = Home::new(Backend::Sqlite);
+        home.file(MCP_FILE, json!({ "mcp_servers": servers }).to_string());
+        let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        Self { home, server: None, variables: variables.iter().map(own).collect(), mcp: Some(MCP_FILE) }
+    }
+
     /// Runs a team, with more arguments.
     pub(super) fn run(&self, team: &Value, query: &str, more: &[&str]) -> Ran {
         self.run_with(team, &[&[query], more].concat())
@@ -109,6 +131,7 @@ impl Stage {
         self.home.file("team.yaml", team.to_string());
         let args = ["run", "team.yaml", "--project", "p1", "--json"];
         let mut command = self.home.command(&[&args[..], more].concat());
+        command.args(self.mcp.map(|file| ["--mcp", file]).into_iter().flatten());
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         let run = Run::of(command, "");
         let told = serde_json::from_str(&run.stdout).unwrap_or_default();
@@ -158,6 +181,15 @@ impl Stage {
             Sent { messages: serde_json::from_value(shown["messages"].take()).unwrap() }
         };
         calls.map(sent).collect()
+    }
+
+    /// The tools that an agent was offered in its first request.
+    pub(super) fn offered(&self, agent: &str) -> Vec<Value> {
+        let steps = self.steps(text(&self.turns_of(agent)[0]["agent_turn_id"]));
+        let call = steps.iter().find_map(|step| step["call_id"].as_str()).unwrap();
+        let shown = self.json(&["context", "show", call]);
+        let request: Value = serde_json::from_str(text(&shown["request"])).unwrap();
+        request["tools"].as_array().cloned().unwrap_or_default()
     }
 
     /// The steps of a turn, oldest first.
@@ -221,6 +253,16 @@ impl Process {
 
     /// Ends it without a warning.
     pub(super) fn kill(self) {}
+
+    /// Its number.
+    pub(super) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Whether it has ended, by itself or by a signal.
+    pub(super) fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
 
     /// How it ended, if it has.
     pub(super) fn ended(&mut self) -> Option<i32> {

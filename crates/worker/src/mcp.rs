@@ -1,0 +1,118 @@
+//! MCP servers: programs beside the worker, and addresses elsewhere, whose tools agents call as `<server>__<tool>`.
+//!
+//! Connections are made on first use and shared by turns. Whatever goes wrong with one is the answer to the call that met it,
+//! and the next call connects anew. Which tools an agent may call is not decided here.
+
+mod answer;
+mod bounded;
+mod connection;
+mod program;
+mod servers;
+
+use crate::{card::Answer, tools::offer::Offer};
+use cardwire_llm::Keys;
+use cardwire_model::MCP_SEPARATOR;
+use connection::Connection;
+use futures_util::future::join_all;
+use serde_json::{Map, Value};
+use std::{collections::BTreeMap, ffi::OsString, fmt, sync::Arc, time::Duration};
+use tokio::sync::Mutex;
+
+pub use servers::McpServers;
+
+/// The servers of a worker.
+pub(crate) struct Mcp {
+    servers: BTreeMap<String, Server>,
+    keys: Arc<dyn Keys>,
+    /// Where programs are found.
+    path: Option<OsString>,
+}
+
+struct Server {
+    place: servers::Place,
+    /// Held while it is being made, so that turns that come at once share one.
+    connection: Mutex<Option<Arc<Connection>>>,
+}
+
+impl fmt::Debug for Mcp {
+    // Keys and the environment of programs are not shown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.servers.keys()).finish()
+    }
+}
+
+impl Mcp {
+    pub(crate) fn new(servers: McpServers, keys: Arc<dyn Keys>) -> Self {
+        let server = |(name, place)| (name, Server { place, connection: Mutex::default() });
+        Self { servers: servers.places.into_iter().map(server).collect(), keys, path: servers.path }
+    }
+
+    /// Whether a tool of this name is one of these servers'.
+    pub(crate) fn serves(&self, tool: &str) -> bool {
+        self.find(tool).is_some()
+    }
+
+    fn find<'a>(&self, tool: &'a str) -> Option<(&str, &Server, &'a str)> {
+        let (server, tool) = tool.split_once(MCP_SEPARATOR)?;
+        let (name, server) = self.servers.get_key_value(server)?;
+        Some((name, server, tool))
+    }
+
+    /// The tools of all servers of which some may be called, without the others. A server that cannot be asked offers none.
+    pub(crate) async fn offers(
+        &self,
+        may_call_some: impl Fn(&str) -> bool,
+        may_call: impl Fn(&str) -> bool,
+        seconds: u64,
+    ) -> Vec<Offer> {
+        let asked = self.servers.iter().filter(|(name, _)| may_call_some(name));
+        let lists = asked.map(async |(name, server)| {
+            let list = async { self.connect(name, server).await?.tools(name).await };
+            let list = match tokio::time::timeout(Duration::from_secs(seconds), list).await {
+                Ok(list) => list,
+                Err(_) => Err(format!("it did not answer within {seconds} s")),
+            };
+            list.unwrap_or_else(|why| {
+                tracing::warn!(server = name, why, "the tools of an MCP server are not offered");
+                Arc::default()
+            })
+        });
+        let lists = join_all(lists).await;
+        lists.iter().flat_map(|list| list.iter()).filter(|offer| may_call(&offer.name)).cloned().collect()
+    }
+
+    /// Calls a tool. Whatever goes wrong is an answer.
+    pub(crate) async fn call(&self, tool: &str, arguments: &Map<String, Value>, seconds: u64) -> Answer {
+        let Some((name, server, own)) = self.find(tool) else {
+            return Answer::failed("unknown_tool", format!("no MCP server has a tool {tool}"));
+        };
+        let called = async { self.connect(name, server).await?.call(own, arguments).await };
+        match tokio::time::timeout(Duration::from_secs(seconds), called).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(why)) => Answer::failed("tool_failed", format!("the MCP server {name}: {why}")),
+            Err(_) => Answer::failed("tool_timeout", format!("{tool} did not answer within {seconds} s")),
+        }
+    }
+
+    /// The connection to a server; a new one if there is none, or none any more.
+    async fn connect(&self, name: &str, server: &Server) -> Result<Arc<Connection>, String> {
+        let mut held = server.connection.lock().await;
+        if let Some(connection) = held.as_ref().filter(|connection| connection.is_open()) {
+            return Ok(Arc::clone(connection));
+        }
+        // A program that has closed its output may still run: it goes before the next one comes.
+        *held = None;
+        let made = Connection::open(name, &server.place, self.keys.as_ref(), self.path.as_deref()).await?;
+        Ok(Arc::clone(held.insert(Arc::new(made))))
+    }
+
+    /// Ends every connection and every program.
+    pub(crate) async fn close(&self) {
+        let ends = self.servers.values().map(async |server| {
+            if let Some(connection) = server.connection.lock().await.take().and_then(Arc::into_inner) {
+                connection.close().await;
+            }
+        });
+        join_all(ends).await;
+    }
+}
