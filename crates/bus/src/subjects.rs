@@ -3,7 +3,7 @@
 //! Every part is a slug or an id, so no part can hold a `.`, `*` or `>`, and the longest subject is far below the
 //! length at which a NATS server drops the connection.
 
-use cardwire_model::{AgentId, Channel, ProjectId, WorkerTarget, limits};
+use cardwire_model::{AgentId, Channel, ProjectId, ToolTarget, WorkerTarget, limits};
 
 /// Every doorbell of every project.
 pub(crate) const ALL_WAKEUPS: &str = "cg.v1.*.*.cmd.agent.*.wakeup";
@@ -22,6 +22,11 @@ pub(crate) fn target_of(subject: &str) -> Option<WorkerTarget> {
     (parts.next() == Some("wakeup") && parts.next().is_none()).then_some(target)
 }
 
+/// Where tools hear of calls.
+pub(crate) fn tool_call(project: &ProjectId, channel: &Channel, target: &ToolTarget) -> String {
+    format!("cg.v1.{project}.{channel}.cmd.tool.{target}.call")
+}
+
 /// Every event of one project.
 pub(crate) fn events_of(project: &ProjectId) -> String {
     format!("cg.v1.{project}.*.evt.>")
@@ -37,6 +42,13 @@ const _: () = assert!(limits::NAME_CHARS * 3 + 64 < 4_096);
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_call_goes_to_the_tools_of_its_target() {
+        let subject = tool_call(&"p".parse().unwrap(), &Channel::public(), &"ocr".parse().unwrap());
+        assert_eq!(subject, "cg.v1.p.public.cmd.tool.ocr.call");
+        assert_eq!(target_of(&subject), None, "it wakes no worker");
+    }
 
     #[test]
     fn a_doorbell_names_whom_it_is_for() {

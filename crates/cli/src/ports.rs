@@ -12,15 +12,16 @@ use axum::{
     body::{Body, to_bytes},
     http::{HeaderValue, Request, header},
 };
+use cardwire_bus::{Bus, ToolCall};
 use cardwire_handoff::LocalFiles;
 use cardwire_kernel::{
     Kernel,
     ids::{IdSource, SystemIds},
 };
 use cardwire_llm::Keys;
-use cardwire_model::{TokenSecret, trace::TRACEPARENT};
+use cardwire_model::{Channel, TokenSecret, trace::TRACEPARENT};
 use cardwire_server::ServerConfig;
-use cardwire_worker::{Ask, Method, Port, Reply, Unreachable};
+use cardwire_worker::{Ask, BusCall, Method, Port, Reply, ToolBus, Unreachable};
 use secrecy::SecretString;
 use serde_json::Value;
 use std::{fmt, sync::Arc, time::Duration};
@@ -152,6 +153,43 @@ const fn method(method: Method) -> axum::http::Method {
         Method::Get => axum::http::Method::GET,
         Method::Post => axum::http::Method::POST,
     }
+}
+
+/// The bus, for a worker whose tools listen there.
+pub(crate) struct BusTools(pub(crate) Arc<Bus>);
+
+impl fmt::Debug for BusTools {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BusTools").finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl ToolBus for BusTools {
+    async fn tell(&self, call: &BusCall<'_>) -> Result<(), String> {
+        self.0.tell_tool(&tool_call(call)?).await.map_err(|error| error.to_string())
+    }
+
+    async fn ask(&self, call: &BusCall<'_>, wait: Duration) -> Result<Option<Value>, String> {
+        self.0.ask_tool(&tool_call(call)?, wait).await.map_err(|error| error.to_string())
+    }
+}
+
+fn tool_call(call: &BusCall<'_>) -> Result<ToolCall, String> {
+    let read = || {
+        Ok::<_, cardwire_model::Invalid>(ToolCall {
+            project: call.project_id.parse()?,
+            channel: call.channel_id.map_or_else(|| Ok(Channel::public()), str::parse)?,
+            target: call.target.parse()?,
+            card_id: call.tool_call_card_id.parse()?,
+            tool_call_id: call.tool_call_id.to_owned(),
+            agent_id: call.agent_id.to_owned(),
+            turn_id: call.agent_turn_id.to_owned(),
+            epoch: call.turn_epoch,
+            trace_id: call.trace_id.to_owned(),
+        })
+    };
+    read().map_err(|invalid| invalid.to_string())
 }
 
 /// Keys of models and tools from the environment: `CARDWIRE_KEY_NAME`, or the variable that others use for a provider.

@@ -61,7 +61,8 @@ pub use resource::{Resource, ResourceKind};
 pub use roster::{Agent, IdentityAction, IdentityEdge, MCP_SEPARATOR, Profile, allows_tool, names_tool};
 pub use session::{Checkpoint, Session, SessionKey};
 pub use slug::{
-    AgentId, Channel, Namespace, ProfileName, ProjectId, ResourceName, SessionId, StepId, WorkerTarget,
+    AgentId, Channel, Namespace, ProfileName, ProjectId, ResourceName, SessionId, StepId, ToolTarget,
+    WorkerTarget,
 };
 pub use snapshot::{CardFact, Keys, Lost, Snapshot, TurnRows};
 pub use time::Timestamp;

@@ -64,6 +64,10 @@ slug!(
     WorkerTarget, "worker_target"
 );
 slug!(
+    /// Which tools on the bus a call is for.
+    ToolTarget, "nats"
+);
+slug!(
     /// A named configuration of agents.
     ProfileName, "profile_name"
 );

@@ -12,7 +12,7 @@ use crate::{
     profiles::Profiles,
     stream, telemetry,
     tools::{
-        Bench, Outcome, WAIT_SECONDS,
+        Bench, Outcome,
         external::External,
         handoffs,
         offer::{self, Offer},
@@ -334,7 +334,7 @@ impl Turn<'_> {
     /// Carries out every call without an answer. Gives how the turn rests, if it does.
     async fn carry_out(&self, transcript: &Transcript) -> Result<Option<Rest>, Trouble> {
         let said = last_words(transcript);
-        let (mut cards, mut waits) = (vec![], vec![]);
+        let (mut cards, mut waits, mut longest) = (vec![], vec![], 0);
         for call in transcript.open_calls() {
             let work = self.bench.run(&call, transcript, &said);
             match telemetry::tool(self.desk, &call.name, &call.id, Outcome::failure, work).await? {
@@ -342,8 +342,9 @@ impl Turn<'_> {
                     cards.push(card::result(self.desk, &call.id, &call.name, &answer));
                 }
                 Outcome::Taken => {}
-                Outcome::Waits(id, more) => {
+                Outcome::Waits(id, more, seconds) => {
                     cards.extend(more);
+                    longest = seconds.max(longest);
                     waits.push(id);
                 }
                 Outcome::Ends(answer, deliverable) => {
@@ -359,7 +360,7 @@ impl Turn<'_> {
         if waits.is_empty() {
             return Ok(None);
         }
-        self.desk.suspend(&waits, WAIT_SECONDS).await?;
+        self.desk.suspend(&waits, longest).await?;
         Ok(Some(Rest::Waits))
     }
 }

@@ -5,6 +5,7 @@ use crate::{
     lease::Lease,
     line::{Line, read},
     telemetry,
+    tools::on_bus,
     trace::Trace,
     transcript::{Transcript, kind},
     trouble::Trouble,
@@ -210,6 +211,14 @@ impl Desk {
     /// Composes the next request to a model.
     pub(crate) async fn compose(&self, request: Value) -> Result<Composed, Trouble> {
         read(self.say("/calls", request).await?)
+    }
+
+    /// Answers a call of the turn with a card that is there.
+    pub(crate) async fn report(&self, call: &str, card: &str, after: &Value) -> Result<(), Trouble> {
+        let found = self.get(&format!("/cards/{card}")).await?;
+        let body = on_bus::report_of(&self.lease, call, card, &found["content"], after);
+        let (token, trace) = (Some(self.lease.turn_token.as_str()), Some(self.lease.trace_id.as_str()));
+        self.line.post(self.path("/l0/reports"), token, &body, trace, Some(self.key())).await.map(drop)
     }
 
     /// What the turn sees.

@@ -13,6 +13,7 @@ use crate::{
     profiles::Profiles,
     team_run,
     telemetry::AtWork,
+    tool_bus::ToolBus,
     tools::external::External,
     trouble::{Logged, Trouble},
 };
@@ -55,6 +56,8 @@ pub struct WorkerConfig {
 pub struct Elsewhere {
     /// MCP servers of this machine.
     pub mcp: McpServers,
+    /// Where tools listen that have no address.
+    pub bus: Option<Arc<dyn ToolBus>>,
 }
 
 /// A worker.
@@ -72,7 +75,7 @@ impl Worker {
             models: Models::new(Arc::clone(&keys)),
             profiles: Profiles::default(),
             mcp: Mcp::new(elsewhere.mcp, Arc::clone(&keys)),
-            external: External::new(keys),
+            external: External::new(keys, elsewhere.bus),
         };
         Self { config, line: Line::new(port), shop: Arc::new(shop) }
     }

@@ -19,7 +19,7 @@ use crate::{
 use cardwire_llm::{Keys, ModelAnswer, ModelError, Recorded, StopReason, ToolCall, Usage};
 use serde_json::{Value, json};
 use stage::Stage;
-use std::{fmt, sync::Arc};
+use std::{collections::HashSet, fmt, sync::Arc};
 
 /// How many times a turn may be resumed in a replay: more than any turn has calls.
 const RESUMES: usize = 1_000;
@@ -112,11 +112,21 @@ fn lease_of(project: &str, turn: &Value) -> Lease {
 /// What the turn wrote, without what is made of its end.
 async fn own_cards(desk: &Desk, turn_id: &str) -> Result<Vec<Value>, Trouble> {
     let cards = desk.all_cards(&desk.lease.output_box_id).await?;
-    let own = |card: &Value| {
-        card["metadata"]["agent_turn_id"] == turn_id
-            && !matches!(kind(card), "task.deliverable" | "agent.error")
+    Ok(own_of(cards, turn_id))
+}
+
+/// Those of a turn among the cards of a box. An answer may be a card that a tool wrote, which knows of no turn.
+fn own_of(cards: Vec<Value>, turn_id: &str) -> Vec<Value> {
+    let is_own = |card: &Value| card["metadata"]["agent_turn_id"] == turn_id;
+    let (own, _): (Vec<_>, Vec<_>) = cards.iter().cloned().partition(is_own);
+    let calls: HashSet<_> = Transcript::new(own, turn_id).calls().into_iter().map(|call| call.id).collect();
+    let answers = |card: &Value| {
+        kind(card) == "tool.result"
+            && card["metadata"]["agent_turn_id"].is_null()
+            && card["tool_call_id"].as_str().is_some_and(|id| calls.contains(id))
     };
-    Ok(cards.into_iter().filter(own).collect())
+    let ends = |card: &Value| matches!(kind(card), "task.deliverable" | "agent.error");
+    cards.into_iter().filter(|card| (is_own(card) && !ends(card)) || answers(card)).collect()
 }
 
 /// The steps that called a model, in order.
@@ -194,7 +204,7 @@ async fn act(
 ) -> Result<(), Trouble> {
     let record = Transcript::new(recorded.to_vec(), &desk.lease.agent_turn_id);
     let model = Arc::new(Recorded::new(answers));
-    let external = External::new(Arc::new(NoKeys));
+    let external = External::new(Arc::new(NoKeys), None);
     let mcp = Mcp::new(McpServers::default(), Arc::new(NoKeys));
     let is_team = desk.lease.setting("team_card_id").is_some();
     let profile = Profile::of(&desk.box_cards(&desk.lease.profile_box_id).await?);

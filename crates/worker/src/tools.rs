@@ -6,6 +6,7 @@ pub(crate) mod handoffs;
 pub(crate) mod handover;
 pub(crate) mod notes;
 pub(crate) mod offer;
+pub(crate) mod on_bus;
 pub(crate) mod submit;
 
 use crate::{
@@ -37,8 +38,8 @@ pub(crate) enum Outcome {
     Answered(Answer),
     /// The kernel has written the answer, or will.
     Taken,
-    /// The turn waits for this call, after writing these cards.
-    Waits(String, Vec<Value>),
+    /// The turn waits for this call for so many seconds, after writing these cards.
+    Waits(String, Vec<Value>, u32),
     /// The turn ends with this answer and this deliverable.
     Ends(Answer, Value),
 }
@@ -101,7 +102,7 @@ impl Bench<'_> {
             });
         }
         if transcript.calls().iter().any(|made| approval::question_id(&made.id) == call.id) {
-            return Ok(Outcome::Waits(call.id.clone(), vec![]));
+            return Ok(Outcome::Waits(call.id.clone(), vec![], WAIT_SECONDS));
         }
         // What reaches files or programs is for those who are given it by name.
         let by_name = self.mcp.serves(&call.name) || handoffs::WRITING.contains(&call.name.as_str());
@@ -121,7 +122,7 @@ impl Bench<'_> {
             return Ok(Outcome::Answered(Answer::of(answer)));
         }
         if call.name == "ask_human" {
-            return Ok(Outcome::Waits(call.id.clone(), vec![]));
+            return Ok(Outcome::Waits(call.id.clone(), vec![], WAIT_SECONDS));
         }
         if handoffs::is_one(&call.name) {
             return answered(handoffs::run(self.desk, call, arguments).await);
@@ -152,7 +153,7 @@ impl Bench<'_> {
         let asked = record.calls().into_iter().any(|made| made.id == approval::question_id(&call.id));
         if asked && let approval::Standing::Asked(id, cards) = approval::standing(self.desk, call, transcript)
         {
-            return Ok(Outcome::Waits(id, cards));
+            return Ok(Outcome::Waits(id, cards, WAIT_SECONDS));
         }
         Ok(match record.answer_card(&call.id) {
             // What the system wrote, it writes again; what others said, they say again.
@@ -162,7 +163,7 @@ impl Bench<'_> {
             Some(card) if card["author_id"] == call.name.as_str() => {
                 self.said_again(call, Answer::of(&card["content"])).await?
             }
-            Some(_) | None => Outcome::Waits(call.id.clone(), vec![]),
+            Some(_) | None => Outcome::Waits(call.id.clone(), vec![], WAIT_SECONDS),
         })
     }
 
@@ -199,12 +200,16 @@ impl Bench<'_> {
                 approval::Standing::Denied(why) => {
                     return Ok(Outcome::Answered(Answer::failed("denied", why)));
                 }
-                approval::Standing::Asked(id, cards) => return Ok(Outcome::Waits(id, cards)),
+                approval::Standing::Asked(id, cards) => return Ok(Outcome::Waits(id, cards, WAIT_SECONDS)),
             }
         } else {
             None
         };
         let answer = match (&document["target"], agreed) {
+            (Value::Object(target), _) if on_bus::is_place(target) => {
+                let (bus, card) = (self.external.bus(), transcript.call_card(&call.id));
+                on_bus::run(bus, self.desk, call, card, document, self.limits.tool_seconds).await?
+            }
             (Value::Object(target), _) if !target.is_empty() => {
                 self.external.run(self.desk, call, arguments, target, self.limits.tool_seconds).await
             }
@@ -219,7 +224,7 @@ impl Bench<'_> {
             )),
         };
         Ok(match answer {
-            external::Ran::Later => Outcome::Waits(call.id.clone(), vec![]),
+            external::Ran::Later(seconds) => Outcome::Waits(call.id.clone(), vec![], seconds),
             external::Ran::Answered(Answer::Success(result))
                 if document["after_execution"] == "terminate" =>
             {
@@ -233,7 +238,7 @@ impl Bench<'_> {
     async fn carry_out(&self, call: &Call, arguments: &Map<String, Value>) -> Result<Outcome, Trouble> {
         match self.desk.carry_out(&call.name, &call.id, arguments, json!({})).await {
             Ok(answer) if answer["tool_result_card_id"].is_null() => {
-                Ok(Outcome::Waits(call.id.clone(), vec![]))
+                Ok(Outcome::Waits(call.id.clone(), vec![], WAIT_SECONDS))
             }
             Ok(_) => Ok(Outcome::Taken),
             Err(Trouble::Refused { status, code, message }) if (400..500).contains(&status) => {

@@ -67,6 +67,12 @@ impl Transcript {
         self.cards.iter().flat_map(made_calls).collect()
     }
 
+    /// The card that makes a call.
+    pub(crate) fn call_card(&self, call: &str) -> Option<&str> {
+        let makes = |card: &&Value| made_calls(card).iter().any(|made| made.id == call);
+        self.cards.iter().find(makes)?["card_id"].as_str()
+    }
+
     /// The answer to a call: the content of its `tool.result`.
     pub(crate) fn answer(&self, call: &str) -> Option<&Value> {
         self.answers.get(call)

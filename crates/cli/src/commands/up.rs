@@ -9,6 +9,7 @@ use crate::{
     data_dir::DataDir,
     failure::Failure,
     logging::{self, LogFormat},
+    ports::BusTools,
     presence::Presence,
     private,
     signals::Signals,
@@ -42,7 +43,8 @@ pub(crate) struct UpArgs {
     )]
     store: StoreChoice,
     /// `nats://…`: rings doorbells at other servers on the same store, and relays the event log to JetStream. The
-    /// server is as right without it, only slower to hear of work that came in elsewhere.
+    /// server is as right without it, only slower to hear of work that came in elsewhere. Tools with a target on the bus need
+    /// it.
     #[arg(long, value_name = "URL", env = "CARDWIRE_BUS", hide_env_values = true)]
     bus: Option<SecretString>,
     /// Speak TLS with this certificate chain (PEM).
@@ -124,7 +126,7 @@ pub(crate) async fn run(args: UpArgs, context: &Context) -> Result<(), Failure> 
         rate_limit: args.rate_limit,
         workspace: files,
         worker_turns: args.worker_turns,
-        elsewhere: Elsewhere { mcp },
+        elsewhere: Elsewhere { mcp, bus: bus.map(|bus| Arc::new(BusTools(bus)) as _) },
     }
     .run(listener, &mut signals)
     .await;
@@ -137,7 +139,7 @@ pub(crate) async fn run(args: UpArgs, context: &Context) -> Result<(), Failure> 
     served
 }
 
-async fn open_bus(url: &SecretString) -> Result<Arc<Bus>, Failure> {
+pub(super) async fn open_bus(url: &SecretString) -> Result<Arc<Bus>, Failure> {
     Bus::open(url.expose_secret()).await.map_err(|error| {
         Failure::usage(error.to_string()).hint("an address looks like `nats://127.0.0.1:4222`")
     })

@@ -1,13 +1,13 @@
 //! `cardwire worker`: runs agents of a server, and the same inside `cardwire up` and `cardwire run`.
 
-use super::mcp::McpArgs;
+use super::{mcp::McpArgs, up::open_bus};
 use crate::{
     client::Client,
     context::Context,
     failure::Failure,
     locate,
     logging::{self, LogFormat},
-    ports::{EnvironmentKeys, HttpPort, RouterPort},
+    ports::{BusTools, EnvironmentKeys, HttpPort, RouterPort},
     signals::Signals,
     telemetry::ExportArgs,
 };
@@ -20,6 +20,7 @@ use cardwire_model::{Hash256, TokenSecret};
 use cardwire_team::WORKER_TARGET;
 use cardwire_worker::{Elsewhere, McpServers, Worker, WorkerConfig};
 use clap::Args;
+use secrecy::SecretString;
 use std::{sync::Arc, time::Duration};
 use tokio::sync::watch;
 
@@ -46,6 +47,9 @@ pub(crate) struct WorkerArgs {
     projects: Vec<String>,
     #[command(flatten)]
     mcp: McpArgs,
+    /// `nats://…`: where tools with a target on the bus listen.
+    #[arg(long, value_name = "URL", env = "CARDWIRE_BUS", hide_env_values = true)]
+    bus: Option<SecretString>,
     /// What log lines on standard error look like. CARDWIRE_LOG or RUST_LOG say what is logged.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     log_format: LogFormat,
@@ -62,7 +66,11 @@ pub(crate) async fn run(args: WorkerArgs, context: &Context) -> Result<(), Failu
     if args.turns == 0 {
         return Err(Failure::usage("`--turns` must be at least 1"));
     }
-    let elsewhere = Elsewhere { mcp: args.mcp.servers()? };
+    let bus = match &args.bus {
+        Some(url) => Some(Arc::new(BusTools(open_bus(url).await?)) as _),
+        None => None,
+    };
+    let elsewhere = Elsewhere { mcp: args.mcp.servers()?, bus };
     let mut signals = Signals::listen()?;
     let port = Arc::new(HttpPort::new(&place, token)?);
     let config = WorkerConfig {
@@ -100,7 +108,7 @@ pub(super) fn beside(client: &Client, mcp: McpServers) -> Option<watch::Sender<b
     match client {
         Client::Embedded(embedded) => {
             let (kernel, token, files) = embedded.inside();
-            inside(kernel, token, files, TURNS, Elsewhere { mcp })
+            inside(kernel, token, files, TURNS, Elsewhere { mcp, bus: None })
         }
         Client::Http(_) => None,
     }

@@ -15,6 +15,7 @@ mod http;
 mod many;
 mod map_reduce;
 mod mcp;
+mod on_bus;
 mod react;
 mod replay;
 mod sequential;

@@ -3,7 +3,7 @@
 
 use super::{object, objects, only, text};
 use crate::turn::report::AfterExecution;
-use cardwire_model::{CanonicalJson, Invalid};
+use cardwire_model::{CanonicalJson, Invalid, ToolTarget, limits};
 use serde_json::{Map, Value};
 
 /// What a tool may say.
@@ -49,6 +49,9 @@ impl Tool {
         if let Some(Value::Object(schema)) = members.get("parameters") {
             check_schema(schema)?;
         }
+        if let Some(Value::Object(target)) = members.get("target") {
+            check_target(target)?;
+        }
         Ok(Self {
             after_execution: match text(members, "after_execution")? {
                 None | Some("suspend") => AfterExecution::Suspend,
@@ -64,6 +67,30 @@ impl Tool {
             },
         })
     }
+}
+
+/// A place on the bus, if it is one: its name becomes part of a subject. Other places are for callers to understand.
+fn check_target(target: &Map<String, Value>) -> Result<(), Invalid> {
+    let Some(name) = target.get("nats") else { return Ok(()) };
+    let wrong = |field: &str, reason: &str| Err(Invalid::field(format!("target/{field}"), reason));
+    if let Some(field) = target.keys().find(|key| !["nats", "reply", "wait_seconds"].contains(&key.as_str()))
+    {
+        return wrong(field, "is not known of a tool on the bus");
+    }
+    if name.as_str().is_none_or(|name| name.parse::<ToolTarget>().is_err()) {
+        return wrong("nats", "must be 1 to 128 letters, digits, _ and -");
+    }
+    if target.get("reply").is_some_and(|reply| !reply.is_boolean()) {
+        return wrong("reply", "must be true or false");
+    }
+    let most = u64::from(limits::RESUME_SECONDS_MAX);
+    if target
+        .get("wait_seconds")
+        .is_some_and(|wait| !wait.as_u64().is_some_and(|wait| (1..=most).contains(&wait)))
+    {
+        return wrong("wait_seconds", &format!("must be 1 to {most}"));
+    }
+    Ok(())
 }
 
 /// A JSON Schema of an object, as far as every model needs it to be one.
@@ -108,6 +135,8 @@ mod tests {
         assert_eq!((last.after_execution, last.approval), (AfterExecution::Terminate, Approval::Required));
         let schema = json!({ "type": "object", "properties": { "q": {}, "r": true }, "required": ["q"] });
         assert_eq!(parse(&json!({ "parameters": schema, "description": null })), Ok(plain));
+        let on_bus = json!({ "target": { "nats": "a-B_1", "reply": true, "wait_seconds": 604_800 } });
+        assert_eq!(parse(&on_bus), Ok(plain));
     }
 
     #[test]
@@ -127,6 +156,13 @@ mod tests {
             (json!({ "approval": "maybe" }), "approval"),
             (json!({ "target": "https://x" }), "target"),
             (json!({ "metadata": [] }), "metadata"),
+            (json!({ "target": { "nats": "a.b" } }), "target/nats"),
+            (json!({ "target": { "nats": "*" } }), "target/nats"),
+            (json!({ "target": { "nats": 1 } }), "target/nats"),
+            (json!({ "target": { "nats": "a", "url": "http://x" } }), "target/url"),
+            (json!({ "target": { "nats": "a", "reply": "yes" } }), "target/reply"),
+            (json!({ "target": { "nats": "a", "wait_seconds": 0 } }), "target/wait_seconds"),
+            (json!({ "target": { "nats": "a", "wait_seconds": 604_801 } }), "target/wait_seconds"),
         ] {
             assert_eq!(parse(&tool).unwrap_err().field_name(), field, "{tool}");
         }

@@ -1,6 +1,7 @@
 //! Tools that run elsewhere, over HTTP: the call goes out signed, and is answered at once or later with a report.
 
-use crate::{card::Answer, desk::Desk, transcript::Call};
+use super::WAIT_SECONDS;
+use crate::{card::Answer, desk::Desk, tool_bus::ToolBus, transcript::Call};
 use cardwire_llm::Keys;
 use cardwire_model::{limits::TOOL_ANSWER_BYTES, trace::TRACEPARENT};
 use futures_util::StreamExt;
@@ -20,14 +21,15 @@ const SIGNATURE: &str = "x-cardwire-signature";
 pub(crate) enum Ran {
     /// It was answered.
     Answered(Answer),
-    /// It will be, by a report.
-    Later,
+    /// It will be, by a report; the turn waits for so many seconds.
+    Later(u32),
 }
 
 /// Calls of tools elsewhere.
 pub(crate) struct External {
     client: Option<reqwest::Client>,
     keys: Arc<dyn Keys>,
+    bus: Option<Arc<dyn ToolBus>>,
 }
 
 impl fmt::Debug for External {
@@ -38,13 +40,18 @@ impl fmt::Debug for External {
 }
 
 impl External {
-    pub(crate) fn new(keys: Arc<dyn Keys>) -> Self {
+    pub(crate) fn new(keys: Arc<dyn Keys>, bus: Option<Arc<dyn ToolBus>>) -> Self {
         let client = reqwest::Client::builder()
             .no_proxy()
             .redirect(reqwest::redirect::Policy::none())
             .connect_timeout(Duration::from_secs(10))
             .build();
-        Self { client: client.ok(), keys }
+        Self { client: client.ok(), keys, bus }
+    }
+
+    /// Where tools listen that have no address.
+    pub(crate) fn bus(&self) -> Option<&dyn ToolBus> {
+        self.bus.as_deref()
     }
 
     /// Calls the tool. Whatever goes wrong is an answer.
@@ -89,7 +96,7 @@ impl External {
         let response = request.body(body).send().await.map_err(|error| error.without_url().to_string())?;
         let status = response.status().as_u16();
         if status == 202 {
-            return Ok(Ran::Later);
+            return Ok(Ran::Later(WAIT_SECONDS));
         }
         let text = read(response).await?;
         if !(200..300).contains(&status) {

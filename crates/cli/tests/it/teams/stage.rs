@@ -117,6 +117,11 @@ impl Stage {
         Self { home, server: None, variables: variables.iter().map(own).collect(), mcp: Some(MCP_FILE) }
     }
 
+    /// A place with this server.
+    pub(super) fn with_server(server: Server) -> Self {
+        Self { home: Arc::clone(&server.home), server: Some(server), variables: vec![], mcp: None }
+    }
+
     /// Runs a team, with more arguments.
     pub(super) fn run(&self, team: &Value, query: &str, more: &[&str]) -> Ran {
         self.run_with(team, &[&[query], more].concat())
