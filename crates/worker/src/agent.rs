@@ -12,8 +12,9 @@ use crate::{
     profiles::Profiles,
     stream, telemetry,
     tools::{
-        Bench, Outcome,
+        Bench, NOTICES, Outcome,
         external::External,
+        fields::Field,
         handoffs,
         offer::{self, Offer},
         submit,
@@ -31,9 +32,6 @@ use std::{
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
-
-/// How often a model is told what is missing before its turn fails.
-const NOTICES: usize = 3;
 
 /// How a run of a turn came to rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,7 +77,10 @@ pub(crate) async fn run_with(
     record: Option<&Transcript>,
 ) -> Result<Rest, Trouble> {
     let limits = RunLimits::of(&desk.lease.runtime_config);
-    let required = submit::required(&desk.result_fields().await?);
+    let required = match Field::all(&desk.result_fields().await?) {
+        Ok(required) => required,
+        Err(wrong) => return desk.fail("invalid_result_fields", &wrong).await,
+    };
     let past = match desk.lease.setting("forked_from") {
         Some(turn) if record.is_none() => Some(past(desk, turn).await?),
         Some(_) | None => None,
@@ -224,7 +225,8 @@ impl Turn<'_> {
         }
         let required = self.bench.required;
         (!required.is_empty()).then(|| {
-            format!("End your work by calling submit_result with the fields: {}.", required.join(", "))
+            let names: Vec<_> = required.iter().map(|field| field.name.as_str()).collect();
+            format!("End your work by calling submit_result with the fields: {}.", names.join(", "))
         })
     }
 
@@ -347,9 +349,9 @@ impl Turn<'_> {
                     longest = seconds.max(longest);
                     waits.push(id);
                 }
-                Outcome::Ends(answer, deliverable) => {
+                Outcome::Ends(answer, ending) => {
                     cards.push(card::result(self.desk, &call.id, &call.name, &answer));
-                    self.desk.finish(&Ending::success(deliverable), cards, None).await?;
+                    self.desk.finish(&ending, cards, None).await?;
                     return Ok(Some(Rest::Ended));
                 }
             }

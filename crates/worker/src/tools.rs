@@ -2,6 +2,7 @@
 
 pub(crate) mod approval;
 pub(crate) mod external;
+pub(crate) mod fields;
 pub(crate) mod handoffs;
 pub(crate) mod handover;
 pub(crate) mod notes;
@@ -11,7 +12,7 @@ pub(crate) mod submit;
 
 use crate::{
     card::Answer,
-    desk::Desk,
+    desk::{Desk, Ending},
     mcp::Mcp,
     profile::{Profile, RunLimits},
     transcript::{Call, Transcript},
@@ -28,6 +29,9 @@ pub(crate) const PMO: [&str; 5] =
 pub(crate) const NOTES: [&str; 6] =
     ["read_card", "read_box", "ask_human", "plan_todo", "report_todo", "search_knowledge"];
 
+/// How often a model is told what is missing or does not fit before its turn fails.
+pub(crate) const NOTICES: usize = 3;
+
 /// How long a turn waits for what others do.
 pub(crate) const WAIT_SECONDS: u32 = 7 * 24 * 3600;
 
@@ -40,8 +44,8 @@ pub(crate) enum Outcome {
     Taken,
     /// The turn waits for this call for so many seconds, after writing these cards.
     Waits(String, Vec<Value>, u32),
-    /// The turn ends with this answer and this deliverable.
-    Ends(Answer, Value),
+    /// The turn ends so, with this answer.
+    Ends(Answer, Ending),
 }
 
 impl Outcome {
@@ -65,7 +69,7 @@ pub(crate) struct Bench<'a> {
     pub(crate) desk: &'a Desk,
     pub(crate) profile: &'a Profile,
     pub(crate) limits: RunLimits,
-    pub(crate) required: &'a [String],
+    pub(crate) required: &'a [fields::Field],
     pub(crate) external: &'a External,
     pub(crate) mcp: &'a Mcp,
     /// In a replay: what the turn has on record. Nothing is carried out.
@@ -91,14 +95,12 @@ impl Bench<'_> {
             return failed("tool_not_allowed", "this role does its own task and hands nothing on".to_owned());
         }
         if let Some(deliverable) = handover::deliverable(&call.name, &call.arguments, said) {
-            return Ok(Outcome::Ends(Answer::Success(json!({ "status": "accepted" })), deliverable));
+            return Ok(accepted(deliverable));
         }
         if call.name == submit::NAME {
             return Ok(match submit::submit(&call.arguments, self.required) {
-                Ok(deliverable) => {
-                    Outcome::Ends(Answer::Success(json!({ "status": "accepted" })), deliverable)
-                }
-                Err(wrong) => Outcome::Answered(Answer::failed("invalid_result", wrong)),
+                Ok(deliverable) => accepted(deliverable),
+                Err(wrong) => sent_back(&wrong, transcript),
             });
         }
         if transcript.calls().iter().any(|made| approval::question_id(&made.id) == call.id) {
@@ -173,7 +175,9 @@ impl Bench<'_> {
         let document = if is_own { None } else { self.document(&call.name).await? };
         let ends = document.is_some_and(|document| document["after_execution"] == "terminate");
         Ok(match answer {
-            Answer::Success(result) if ends => Outcome::Ends(Answer::Success(result.clone()), result),
+            Answer::Success(result) if ends => {
+                Outcome::Ends(Answer::Success(result.clone()), Ending::success(result))
+            }
             answer @ (Answer::Success(_) | Answer::Failed { .. }) => Outcome::Answered(answer),
         })
     }
@@ -228,7 +232,7 @@ impl Bench<'_> {
             external::Ran::Answered(Answer::Success(result))
                 if document["after_execution"] == "terminate" =>
             {
-                Outcome::Ends(Answer::Success(result.clone()), result)
+                Outcome::Ends(Answer::Success(result.clone()), Ending::success(result))
             }
             external::Ran::Answered(answer) => Outcome::Answered(answer),
         })
@@ -262,6 +266,22 @@ fn answered(done: Result<Answer, Trouble>) -> Result<Outcome, Trouble> {
         }
         done => done.map(Outcome::Answered),
     }
+}
+
+/// A deliverable that ends the turn.
+fn accepted(deliverable: Value) -> Outcome {
+    Outcome::Ends(Answer::Success(json!({ "status": "accepted" })), Ending::success(deliverable))
+}
+
+/// A result that is not taken. Who gives values that do not fit again and again is told no more.
+fn sent_back(wrong: &submit::Wrong, transcript: &Transcript) -> Outcome {
+    let answer = Answer::failed(wrong.code(), wrong.words());
+    let is_last =
+        wrong.code() == submit::INVALID_VALUE && transcript.failures(submit::INVALID_VALUE) >= NOTICES;
+    if is_last {
+        return Outcome::Ends(answer, Ending::failed(wrong.code(), wrong.words()));
+    }
+    Outcome::Answered(answer)
 }
 
 /// Whether a model's word for a tool can be one. It becomes part of a path.

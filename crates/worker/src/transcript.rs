@@ -78,6 +78,11 @@ impl Transcript {
         self.answers.get(call)
     }
 
+    /// How many answers are failures with this code.
+    pub(crate) fn failures(&self, code: &str) -> usize {
+        self.own("tool.result").filter(|card| card["content"]["error"]["code"] == code).count()
+    }
+
     /// The card of that answer.
     pub(crate) fn answer_card(&self, call: &str) -> Option<&Value> {
         self.cards.iter().find(|card| kind(card) == "tool.result" && card["tool_call_id"] == call)

@@ -140,6 +140,11 @@ fn result_fields(value: Value) -> Result<Content, Invalid> {
         let description = text("description").ok_or_else(|| {
             Invalid::field(format!("content/fields/{index}/description"), "must be a string")
         })?;
+        // What a schema says is for whoever checks values against it.
+        if field.get("schema").is_some_and(|schema| !(schema.is_object() || schema.is_boolean())) {
+            let reason = "must be an object, true or false";
+            return Err(Invalid::field(format!("content/fields/{index}/schema"), reason));
+        }
         Ok(FieldSpec { name, description })
     };
     fields.iter().enumerate().map(read).collect::<Result<_, _>>().map(Content::Fields)

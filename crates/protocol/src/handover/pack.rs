@@ -405,6 +405,9 @@ fn check_fields(arg_key: &str, value: &Value) -> Result<(), Invalid> {
         if text("description").is_none() {
             return Err(Invalid::field(format!("{path}/description"), "must be a string"));
         }
+        if field.get("schema").is_some_and(|schema| !(schema.is_object() || schema.is_boolean())) {
+            return Err(Invalid::field(format!("{path}/schema"), "must be an object, true or false"));
+        }
     }
     Ok(())
 }

@@ -113,6 +113,7 @@ async fn standard_kinds_have_their_shape(api: Api) {
         ("task.result_fields", json!("x")),
         ("task.result_fields", json!([{ "name": " ", "description": "b" }])),
         ("task.result_fields", json!([{ "name": "a" }])),
+        ("task.result_fields", json!([{ "name": "a", "description": "b", "schema": "number" }])),
         ("sys.tools", json!({ "tools": 1 })),
     ] {
         put(kind, content).await.expect_error(400, "bad_request");

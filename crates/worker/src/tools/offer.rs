@@ -1,6 +1,6 @@
 //! What a model is told it may call, in its provider's format.
 
-use super::{NOTES, PMO, handoffs, handover, submit};
+use super::{NOTES, PMO, fields::Field, handoffs, handover, submit};
 use cardwire_model::Provider;
 use serde_json::{Value, json};
 
@@ -29,7 +29,7 @@ pub(crate) fn render(offers: &[Offer], provider: Provider) -> Value {
 }
 
 /// `submit_result` with the fields of this turn.
-pub(crate) fn submit_offer(required: &[String]) -> Offer {
+pub(crate) fn submit_offer(required: &[Field]) -> Offer {
     Offer {
         name: submit::NAME.to_owned(),
         description: "End your work with its result: a value for each required field.".to_owned(),
@@ -229,7 +229,8 @@ mod tests {
 
     #[test]
     fn each_provider_has_its_own_form() {
-        let offers = [submit_offer(&["a".to_owned()])];
+        let required = Field::all(&json!([{ "name": "a" }])).unwrap();
+        let offers = [submit_offer(&required)];
         assert_eq!(render(&offers, Provider::OpenAiChat)[0]["function"]["name"], "submit_result");
         assert_eq!(render(&offers, Provider::AnthropicMessages)[0]["input_schema"]["required"][0], "a");
     }

@@ -1,41 +1,78 @@
 //! `submit_result`: the end of a turn with the fields that were asked for (WK-07).
 
+use super::fields::Field;
 use serde_json::{Map, Value, json};
 
 pub(crate) const NAME: &str = "submit_result";
 
 /// A field of a result.
 #[derive(Debug, Clone, PartialEq)]
-struct Field {
+struct Given {
     name: String,
     value: Value,
 }
 
-/// The names that the latest `task.result_fields` in view asks for.
-pub(crate) fn required(result_fields: &Value) -> Vec<String> {
-    let list = result_fields.get("fields").unwrap_or(result_fields).as_array();
-    list.into_iter().flatten().filter_map(|field| field["name"].as_str()).map(str::to_owned).collect()
+/// What is wrong with a submission.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Wrong {
+    /// It does not have the fields that were asked for, once each.
+    Fields(String),
+    /// It has them, and a value is not what its schema says.
+    Values(String),
 }
 
+impl Wrong {
+    /// For programs.
+    pub(crate) const fn code(&self) -> &'static str {
+        match self {
+            Self::Fields(_) => "invalid_result",
+            Self::Values(_) => INVALID_VALUE,
+        }
+    }
+
+    /// For the model.
+    pub(crate) fn words(&self) -> &str {
+        match self {
+            Self::Fields(words) | Self::Values(words) => words,
+        }
+    }
+}
+
+/// The code of a value that is not what its schema says.
+pub(crate) const INVALID_VALUE: &str = "invalid_value";
+
 /// The deliverable of a submission: required fields first, then the others; or what is wrong with it.
-pub(crate) fn submit(arguments: &Value, required: &[String]) -> Result<Value, String> {
-    let given = fields(arguments)?;
+pub(crate) fn submit(arguments: &Value, required: &[Field]) -> Result<Value, Wrong> {
+    let given = fields(arguments).map_err(Wrong::Fields)?;
     for (index, field) in given.iter().enumerate() {
         if given[..index].iter().any(|earlier| earlier.name == field.name) {
-            return Err(format!("submit_result has duplicate fields: [{}]", field.name));
+            return Err(Wrong::Fields(format!("submit_result has duplicate fields: [{}]", field.name)));
         }
     }
     let has = |name: &String| given.iter().any(|field| field.name == *name && !is_blank(&field.value));
-    let missing: Vec<_> = required.iter().filter(|name| !has(name)).map(String::as_str).collect();
+    let missing: Vec<_> =
+        required.iter().map(|field| &field.name).filter(|name| !has(name)).map(String::as_str).collect();
     if !missing.is_empty() {
-        return Err(format!("submit_result missing required fields: [{}]", missing.join(", ")));
+        return Err(Wrong::Fields(format!(
+            "submit_result missing required fields: [{}]",
+            missing.join(", ")
+        )));
     }
-    let wanted = required.iter().filter_map(|name| given.iter().find(|field| field.name == *name));
-    let extra = given.iter().filter(|field| !required.contains(&field.name));
+    let value_of = |name: &str| given.iter().find(|field| field.name == name);
+    let misfit = |field: &Field| field.misfit(&value_of(&field.name)?.value);
+    let misfits: Vec<_> = required.iter().filter_map(misfit).collect();
+    if !misfits.is_empty() {
+        return Err(Wrong::Values(format!(
+            "submit_result has values that do not fit: {}",
+            misfits.join("; ")
+        )));
+    }
+    let wanted = required.iter().filter_map(|field| value_of(&field.name));
+    let extra = given.iter().filter(|given| !required.iter().any(|field| field.name == given.name));
     let fields: Vec<_> =
         wanted.chain(extra).map(|field| json!({ "name": field.name, "value": field.value })).collect();
     if fields.is_empty() {
-        return Err("submit_result has no fields".to_owned());
+        return Err(Wrong::Fields("submit_result has no fields".to_owned()));
     }
     Ok(json!({ "fields": fields }))
 }
@@ -49,7 +86,7 @@ fn is_blank(value: &Value) -> bool {
 }
 
 /// `{fields: […]}`, a list, or `{name: value}`.
-fn fields(arguments: &Value) -> Result<Vec<Field>, String> {
+fn fields(arguments: &Value) -> Result<Vec<Given>, String> {
     match arguments {
         Value::Array(list) => listed(list),
         Value::Object(members) => match members.get("fields") {
@@ -62,25 +99,27 @@ fn fields(arguments: &Value) -> Result<Vec<Field>, String> {
     }
 }
 
-fn listed(list: &[Value]) -> Result<Vec<Field>, String> {
+fn listed(list: &[Value]) -> Result<Vec<Given>, String> {
     let read = |field: &Value| match field["name"].as_str() {
         Some(name) if !name.trim().is_empty() => {
-            Ok(Field { name: name.to_owned(), value: field["value"].clone() })
+            Ok(Given { name: name.to_owned(), value: field["value"].clone() })
         }
         Some(_) | None => Err("submit_result: every field needs a name".to_owned()),
     };
     list.iter().map(read).collect()
 }
 
-fn named(members: &Map<String, Value>) -> Vec<Field> {
-    members.iter().map(|(name, value)| Field { name: name.clone(), value: value.clone() }).collect()
+fn named(members: &Map<String, Value>) -> Vec<Given> {
+    members.iter().map(|(name, value)| Given { name: name.clone(), value: value.clone() }).collect()
 }
 
 /// What a model is told of it.
-pub(crate) fn schema(required: &[String]) -> Value {
-    let properties: Map<String, Value> = required.iter().map(|name| (name.clone(), json!({}))).collect();
+pub(crate) fn schema(required: &[Field]) -> Value {
+    let properties: Map<String, Value> =
+        required.iter().map(|field| (field.name.clone(), field.offered())).collect();
+    let names: Vec<_> = required.iter().map(|field| field.name.as_str()).collect();
     json!({
-        "type": "object", "properties": properties, "required": required, "additionalProperties": true,
+        "type": "object", "properties": properties, "required": names, "additionalProperties": true,
     })
 }
 
@@ -88,15 +127,20 @@ pub(crate) fn schema(required: &[String]) -> Value {
 mod tests {
     use super::*;
 
-    fn names(names: &[&str]) -> Vec<String> {
-        names.iter().map(|name| (*name).to_owned()).collect()
+    fn names(names: &[&str]) -> Vec<Field> {
+        let named = |name: &&str| json!({ "name": name, "description": "" });
+        Field::all(&names.iter().map(named).collect()).unwrap()
+    }
+
+    fn refused(given: Value, required: &[Field]) -> String {
+        submit(&given, required).unwrap_err().words().to_owned()
     }
 
     /// WK-07
     #[test]
     fn missing_fields_are_named() {
-        let refused = submit(&json!({ "a": 1, "c": " " }), &names(&["a", "b", "c"])).unwrap_err();
-        assert_eq!(refused, "submit_result missing required fields: [b, c]");
+        let said = refused(json!({ "a": 1, "c": " " }), &names(&["a", "b", "c"]));
+        assert_eq!(said, "submit_result missing required fields: [b, c]");
     }
 
     /// WK-07
@@ -116,17 +160,30 @@ mod tests {
     #[test]
     fn duplicates_and_nonsense_are_refused() {
         let twice = json!([{ "name": "a", "value": 1 }, { "name": "a", "value": 2 }]);
-        assert_eq!(submit(&twice, &[]).unwrap_err(), "submit_result has duplicate fields: [a]");
-        assert!(submit(&json!([{ "value": 1 }]), &[]).unwrap_err().contains("needs a name"));
+        assert_eq!(refused(twice, &[]), "submit_result has duplicate fields: [a]");
+        assert!(refused(json!([{ "value": 1 }]), &[]).contains("needs a name"));
         assert!(submit(&json!("text"), &[]).is_err());
         assert!(submit(&json!({}), &[]).is_err());
     }
 
+    /// WK-07
     #[test]
-    fn required_names_are_read_from_both_forms_of_the_card() {
-        let list = json!([{ "name": "a", "description": "" }]);
-        assert_eq!(required(&list), ["a"]);
-        assert_eq!(required(&json!({ "fields": list })), ["a"]);
-        assert!(required(&Value::Null).is_empty());
+    fn values_are_what_their_schemas_say_and_every_misfit_is_told() {
+        let required = Field::all(&json!([
+            { "name": "boats", "schema": { "type": "integer" } }, { "name": "why" },
+            { "name": "where", "schema": { "enum": ["pier", "sea"] } },
+        ]))
+        .unwrap();
+        assert!(submit(&json!({ "boats": 7, "why": [], "where": "sea", "more": 1 }), &required).is_ok());
+        let wrong = submit(&json!({ "boats": "7", "why": 1, "where": "air" }), &required).unwrap_err();
+        assert_eq!(wrong.code(), "invalid_value");
+        let words = wrong.words();
+        assert!(
+            words.contains(r#"boats: value is not of type "integer""#) && words.contains("; where: "),
+            "{words}"
+        );
+        let missing = submit(&json!({ "boats": "7" }), &required).unwrap_err();
+        assert_eq!(missing.code(), "invalid_result", "what is not there is told first");
+        assert_eq!(schema(&required)["properties"]["boats"], json!({ "type": "integer" }));
     }
 }

@@ -10,6 +10,11 @@ use serde_json::{Value, json};
 /// Dispatches a turn whose result must have these fields, to an agent whose model follows these rules, and waits for its
 /// end.
 fn turn_with(server: &Server, fields: &[&str], rules: &Value) -> Value {
+    let field = |name: &&str| json!({ "name": name, "description": "" });
+    turn_with_fields(server, &fields.iter().map(field).collect(), rules)
+}
+
+fn turn_with_fields(server: &Server, fields: &Value, rules: &Value) -> Value {
     assert_eq!(server.post("/projects", json!({ "project_id": "p1" })).status, 201);
     let profile = json!({
         "worker_target": "cardwire", "system_prompt": "Count.",
@@ -25,11 +30,10 @@ fn turn_with(server: &Server, fields: &[&str], rules: &Value) -> Value {
         assert_eq!(made.status, 201, "{made:?}");
         made.json()["card_id"].clone()
     };
-    let names: Vec<_> = fields.iter().map(|name| json!({ "name": name, "description": "" })).collect();
     let cards = [
         card(json!([{ "name": "forgotten", "description": "" }]), "task.result_fields"),
         card(json!("How many boats?"), "task.instruction"),
-        card(json!(names), "task.result_fields"),
+        card(fields.clone(), "task.result_fields"),
     ];
     let context = server.post("/projects/p1/l0/boxes", json!({ "card_ids": cards })).json();
     let wanted = json!({
@@ -102,5 +106,70 @@ fn a_model_that_never_submits_fails_its_turn() {
         let turn = turn_with(server, &["boats"], &json!([{ "reply": "Seven boats." }]));
         assert_eq!((&turn["status"], &turn["error_code"]), (&json!("failed"), &json!("must_end_with")));
         assert_eq!(stage.sent("a").len(), 4);
+    });
+}
+
+/// A number of boats, and at which piers.
+fn boats() -> Value {
+    json!([
+        { "name": "boats", "description": "How many.", "schema": { "type": "integer", "minimum": 0 } },
+        { "name": "piers", "description": "", "schema": { "type": "array", "items": { "$ref": "#/$defs/pier" }, "$defs": { "pier": { "type": "string" } } } },
+    ])
+}
+
+/// WK-07
+#[test]
+fn a_value_that_does_not_fit_its_schema_is_sent_back_with_the_reason() {
+    let rules = json!([
+        calls("a", 1, &[("submit_result", json!({ "boats": "seven", "piers": [4] }))]),
+        calls("a", 2, &[("submit_result", json!({ "boats": 7, "piers": ["4"] }))]),
+    ]);
+    on_both_servers(|stage, server| {
+        let turn = turn_with_fields(server, &boats(), &rules);
+        assert_eq!(turn["status"], "success", "{turn:#}");
+        let results = stage.tool_results(&turn);
+        assert_eq!(results[0]["error"]["code"], "invalid_value");
+        let message = text(&results[0]["error"]["message"]);
+        assert!(message.contains("boats: ") && message.contains("piers at /0: "), "{message}");
+        assert_eq!(stage.sent("a")[1].count("do not fit"), 1, "the model is told");
+        let expected = json!([{ "name": "boats", "value": 7 }, { "name": "piers", "value": ["4"] }]);
+        assert_eq!(deliverable(stage, &turn), json!({ "fields": expected }));
+        let offered = stage.offered("a");
+        let submit = offered.iter().find(|tool| tool["function"]["name"] == "submit_result").unwrap();
+        let properties = &submit["function"]["parameters"]["properties"];
+        assert_eq!(properties["boats"], json!({ "type": "integer", "minimum": 0 }));
+        assert_eq!(properties["piers"]["items"]["$ref"], "#/properties/piers/$defs/pier");
+        let replayed = stage.json(&["turn", "replay", text(&turn["agent_turn_id"])]);
+        assert_eq!(replayed["same"], true, "{replayed:#}");
+    });
+}
+
+/// WK-07: who never learns fails.
+#[test]
+fn values_that_never_fit_fail_the_turn() {
+    let call = json!({ "name": "submit_result", "arguments": { "boats": -1, "piers": [] } });
+    on_both_servers(|stage, server| {
+        let turn = turn_with_fields(server, &boats(), &json!([{ "tool_calls": [call] }]));
+        assert_eq!((&turn["status"], &turn["error_code"]), (&json!("failed"), &json!("invalid_value")));
+        assert!(text(&turn["error"]).contains("boats: value is less than the minimum of 0"), "{turn:#}");
+        assert_eq!(stage.sent("a").len(), 4);
+        let replayed = stage.json(&["turn", "replay", text(&turn["agent_turn_id"])]);
+        assert_eq!(replayed["same"], true, "{replayed:#}");
+    });
+}
+
+/// WK-07: nobody is asked for what cannot be checked.
+#[test]
+fn a_schema_that_is_none_fails_the_turn_before_a_model_is_asked() {
+    on_both_servers(|stage, server| {
+        let fields =
+            json!([{ "name": "boats", "description": "", "schema": { "$ref": "http://127.0.0.1:1/x" } }]);
+        let turn = turn_with_fields(server, &fields, &json!([{ "reply": "Seven." }]));
+        assert_eq!(
+            (&turn["status"], &turn["error_code"]),
+            (&json!("failed"), &json!("invalid_result_fields"))
+        );
+        assert!(text(&turn["error"]).contains("boats"), "{turn:#}");
+        assert!(stage.sent("a").is_empty());
     });
 }

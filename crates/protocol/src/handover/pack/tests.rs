@@ -132,7 +132,7 @@ fn pk_08_result_fields_have_a_shape() {
         { "arg_key": "instruction" }, { "arg_key": "f", "as_card_type": "task.result_fields" },
     ] });
     let with = |fields: Value| pack(&command(json!({ "instruction": "x", "f": fields }), &packing), &[]);
-    let good = json!([{ "name": "a", "description": "", "type": "number" }]);
+    let good = json!([{ "name": "a", "description": "", "type": "number", "schema": { "type": "number" } }]);
     let assembly = with(good.clone()).unwrap();
     assert_eq!(assembly.cards[1].content.to_value(), json!({ "fields": good }));
     assert_eq!(assembly.cards[1].role.as_str(), "user");
@@ -145,6 +145,7 @@ fn pk_08_result_fields_have_a_shape() {
             "arguments/f/1/name",
         ),
         (json!([{ "name": "a" }]), "arguments/f/0/description"),
+        (json!([{ "name": "a", "description": "", "schema": "number" }]), "arguments/f/0/schema"),
         (json!([{ "name": 1, "description": "b" }]), "arguments/f/0/name"),
     ] {
         match with(bad.clone()) {
