@@ -1,9 +1,9 @@
 //! Calls of tools that listen on the bus, on core NATS: ids alone, seen by whoever listens at that moment. The card that holds
 //! the call is the truth; a call that nobody hears is ended by the deadline of the turn that waits for it.
 
-use crate::{Bus, doorbell, subjects};
+use crate::{Bus, subjects};
 use async_nats::{HeaderMap, Request, client::RequestErrorKind, connection::State};
-use cardwire_model::{CardId, Channel, Hash256, ProjectId, ToolTarget};
+use cardwire_model::{CardId, Channel, ProjectId, ToolTarget, trace::TRACEPARENT};
 use serde_json::{Value, json};
 use std::time::Duration;
 use thiserror::Error;
@@ -28,7 +28,7 @@ pub struct ToolCall {
     /// The turn's epoch.
     pub epoch: u64,
     /// The trace it belongs to.
-    pub trace_id: String,
+    pub traceparent: Option<String>,
 }
 
 /// A call that reached nobody.
@@ -88,12 +88,11 @@ fn body(call: &ToolCall) -> Value {
     })
 }
 
-/// The trace, in the form of W3C Trace Context. The call names the span.
+/// What caused the call.
 fn headers(call: &ToolCall) -> HeaderMap {
     let mut headers = HeaderMap::new();
-    if doorbell::is_trace(&call.trace_id) {
-        let span = Hash256::of(format!("{}/{}", call.turn_id, call.tool_call_id).as_bytes()).to_string();
-        headers.insert("traceparent", format!("00-{}-{}-01", call.trace_id, &span[..16]));
+    if let Some(parent) = &call.traceparent {
+        headers.insert(TRACEPARENT, parent.as_str());
     }
     headers
 }

@@ -186,7 +186,7 @@ fn tool_call(call: &BusCall<'_>) -> Result<ToolCall, String> {
             agent_id: call.agent_id.to_owned(),
             turn_id: call.agent_turn_id.to_owned(),
             epoch: call.turn_epoch,
-            trace_id: call.trace_id.to_owned(),
+            traceparent: call.traceparent.clone(),
         })
     };
     read().map_err(|invalid| invalid.to_string())

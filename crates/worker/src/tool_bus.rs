@@ -23,8 +23,8 @@ pub struct BusCall<'a> {
     pub agent_turn_id: &'a str,
     /// The turn's epoch.
     pub turn_epoch: u64,
-    /// The trace it belongs to.
-    pub trace_id: &'a str,
+    /// What caused it, as W3C Trace Context says it.
+    pub traceparent: Option<String>,
 }
 
 /// A bus. What it is told may be lost.

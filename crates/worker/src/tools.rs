@@ -107,7 +107,8 @@ impl Bench<'_> {
             return Ok(Outcome::Waits(call.id.clone(), vec![], WAIT_SECONDS));
         }
         // What reaches files or programs is for those who are given it by name.
-        let by_name = self.mcp.serves(&call.name) || handoffs::WRITING.contains(&call.name.as_str());
+        let is_mcp = self.mcp.serves(&call.name);
+        let by_name = is_mcp || handoffs::WRITING.contains(&call.name.as_str());
         if !self.profile.allows(&call.name) || (by_name && !self.profile.names(&call.name)) {
             return failed("tool_not_allowed", format!("{} is not among the tools of this agent", call.name));
         }

@@ -42,7 +42,7 @@ pub(crate) async fn run(
         agent_id: &lease.agent_id,
         agent_turn_id: &lease.agent_turn_id,
         turn_epoch: lease.turn_epoch,
-        trace_id: &lease.trace_id,
+        traceparent: desk.trace.header(),
     };
     let wait = target["wait_seconds"].as_u64().unwrap_or(seconds);
     let later = Ran::Later(u32::try_from(wait).unwrap_or(WAIT_SECONDS).min(WAIT_SECONDS));
