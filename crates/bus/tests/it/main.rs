@@ -257,7 +257,7 @@ async fn relayed(kernel: &Kernel, project: &ProjectId) {
         assert_eq!(id, event.event.id.to_string());
         // OB-06
         let trace = message.headers.as_ref().unwrap().get("traceparent").map(ToString::to_string);
-        let expected = event.event.turn_id.map(|turn| of_turn(turn));
+        let expected = event.event.turn_id.map(of_turn);
         assert_eq!(trace, expected.filter(|_| event.event.trace_id.is_some()));
         traced += usize::from(trace.is_some());
     }
