@@ -17,13 +17,11 @@ pub(super) fn of(result: CallToolResult) -> Answer {
         let message = format!("the tool answered more than {TOOL_ANSWER_BYTES} bytes");
         return Answer::failed("tool_failed", message);
     }
-    match said {
-        Value::String(words) if is_error && words.is_empty() => {
-            Answer::failed("tool_failed", "the tool failed and did not say why")
-        }
-        Value::String(words) if is_error => Answer::failed("tool_failed", words),
-        said => Answer::Success(said),
+    if !is_error {
+        return Answer::Success(said);
     }
+    let words = said.as_str().filter(|words| !words.is_empty());
+    Answer::failed("tool_failed", words.unwrap_or("the tool failed and did not say why"))
 }
 
 fn words(content: &[ContentBlock]) -> String {

@@ -68,7 +68,8 @@ fn is_gone(pid: u32) -> bool {
 
 /// A team of one that calls these tools, one after the other, and is done.
 fn team(allowed: &Value, tools: &[(&str, Value)]) -> Value {
-    let mut rules: Vec<_> = (1..).zip(tools).map(|(step, tool)| calls("a", step, &[tool.clone()])).collect();
+    let mut rules: Vec<_> =
+        (1..).zip(tools).map(|(step, tool)| calls("a", step, std::slice::from_ref(tool))).collect();
     rules.push(says("a", "Done."));
     let mut team = crew("sequential", &["a"], json!(rules));
     if !allowed.is_null() {
