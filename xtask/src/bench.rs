@@ -53,6 +53,8 @@ enum Area {
     Context,
     /// Agents: whole turns by the worker, with a scripted model.
     Agents,
+    /// Handoff packages: checking and loading many files. No database is measured.
+    Handoff,
 }
 
 impl Area {
@@ -63,6 +65,7 @@ impl Area {
             Self::ForkJoin => "fork_join",
             Self::Context => "context",
             Self::Agents => "agents",
+            Self::Handoff => "handoff",
         }
     }
 }
@@ -83,7 +86,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         .with_context(|| format!("cannot create a directory in {}", base.display()))?;
 
     let mut failed = None;
-    for store in wanted(args.store) {
+    for store in wanted(args.area, args.store) {
         // Kept until the measuring is over.
         let postgres = match store {
             Store::Sqlite => None,
@@ -101,8 +104,17 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(failed.unwrap_or(ExitCode::SUCCESS))
 }
 
-fn wanted(store: Option<Store>) -> Vec<Store> {
-    store.map_or_else(|| vec![Store::Sqlite, Store::Postgres], |store| vec![store])
+fn wanted(area: Area, store: Option<Store>) -> Vec<Store> {
+    match (area, store) {
+        // Files are the same for all.
+        (Area::Handoff, _) => vec![Store::Sqlite],
+        (Area::Facts | Area::Turns | Area::ForkJoin | Area::Context | Area::Agents, None) => {
+            vec![Store::Sqlite, Store::Postgres]
+        }
+        (Area::Facts | Area::Turns | Area::ForkJoin | Area::Context | Area::Agents, Some(store)) => {
+            vec![store]
+        }
+    }
 }
 
 /// What `cardwire-bench` is told; `server` is a URL and the folder of the server's programs.
@@ -144,8 +156,9 @@ mod tests {
 
     #[test]
     fn both_backends_are_measured_unless_one_is_named() {
-        assert_eq!(wanted(None), [Store::Sqlite, Store::Postgres]);
-        assert_eq!(wanted(Some(Store::Postgres)), [Store::Postgres]);
+        assert_eq!(wanted(Area::Turns, None), [Store::Sqlite, Store::Postgres]);
+        assert_eq!(wanted(Area::Turns, Some(Store::Postgres)), [Store::Postgres]);
+        assert_eq!(wanted(Area::Handoff, None), [Store::Sqlite]);
     }
 
     #[test]

@@ -159,8 +159,8 @@ mod tests {
 
     fn accept(first: Option<&Card>, row: Option<&Card>, next: Card) -> Result<Decision<Accepted>, Rejection> {
         let name: ResourceName = "it_1".parse().unwrap();
-        let mut snapshot = Snapshot::default();
-        snapshot.resource = row.map(|card| super::row(ResourceKind::Iteration, &name, card.id, &moment()).0);
+        let resource = row.map(|card| super::row(ResourceKind::Iteration, &name, card.id, &moment()).0);
+        let snapshot = Snapshot { resource, ..Snapshot::default() };
         let iteration = Some(Iteration { name, first: first.cloned() });
         let command = Accept {
             id: "ho_1".parse().unwrap(),

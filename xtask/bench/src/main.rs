@@ -13,6 +13,7 @@ mod counting;
 mod database;
 mod facts;
 mod fork_join;
+mod handoff;
 mod measure;
 mod plain_card;
 mod postgres;
@@ -81,6 +82,8 @@ enum Area {
     Context,
     /// Agents: whole turns by the worker, with a scripted model.
     Agents,
+    /// Handoff packages: checking and loading many files. No database is measured.
+    Handoff,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -119,7 +122,11 @@ fn run(args: &Args) -> anyhow::Result<ExitCode> {
         eprintln!("bench: {warning}");
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let plan = Plan { rounds: args.rounds, time: Duration::from_secs(args.seconds) };
     let report = runtime.block_on(async {
+        if matches!(args.area, Area::Handoff) {
+            return handoff::run(dir.path(), plan);
+        }
         let database: Arc<dyn Database> = match args.store {
             StoreKind::Sqlite => Arc::new(sqlite::Sqlite::open(dir.path())?),
             StoreKind::Postgres => {
@@ -127,7 +134,6 @@ fn run(args: &Args) -> anyhow::Result<ExitCode> {
                 Arc::new(postgres::Postgres::open(url, &args.pgbench, dir.path()).await?)
             }
         };
-        let plan = Plan { rounds: args.rounds, time: Duration::from_secs(args.seconds) };
         measure_area(args, database, plan).await
     })?;
     report.print(args.json)?;
@@ -142,5 +148,6 @@ async fn measure_area(args: &Args, database: Arc<dyn Database>, plan: Plan) -> a
         Area::ForkJoin => fork_join::run(database, plan, args.only.as_deref()).await,
         Area::Context => context::run(database, plan, args.only.as_deref()).await,
         Area::Agents => agents::run(database, plan, args.only.as_deref()).await,
+        Area::Handoff => anyhow::bail!("this area has no database"),
     }
 }

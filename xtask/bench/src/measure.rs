@@ -161,8 +161,23 @@ pub(crate) fn resident_bytes() -> anyhow::Result<u64> {
     parse_resident(&text).context("cannot understand /proc/self/status")
 }
 
+/// Forgets the most memory that this process has used so far.
+pub(crate) fn reset_peak() -> anyhow::Result<()> {
+    fs::write("/proc/self/clear_refs", "5").context("cannot write /proc/self/clear_refs")
+}
+
+/// The most bytes that were in memory since [`reset_peak`].
+pub(crate) fn peak_bytes() -> anyhow::Result<u64> {
+    let text = fs::read_to_string("/proc/self/status").context("cannot read /proc/self/status")?;
+    parse_size(&text, "VmHWM:").context("cannot understand /proc/self/status")
+}
+
 fn parse_resident(status: &str) -> anyhow::Result<u64> {
-    let size = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
+    parse_size(status, "VmRSS:")
+}
+
+fn parse_size(status: &str, name: &str) -> anyhow::Result<u64> {
+    let size = status.lines().find_map(|line| line.strip_prefix(name)).context("no such line")?;
     let kilobytes = size.trim().strip_suffix("kB").context("not in kB")?;
     Ok(kilobytes.trim().parse::<u64>()? * 1024)
 }
