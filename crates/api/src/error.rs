@@ -145,8 +145,12 @@ error_codes! {
     PackageTooLarge = 413 "package_too_large",
     /// What a package tells of is not all on disk.
     PersistenceIncomplete = 422 "persistence_incomplete",
-    /// A file cannot be read or written.
-    UnusableFile = 422 "unusable_file",
+    /// A file is not what it must be.
+    InvalidFile = 422 "invalid_file",
+    /// A file cannot be read.
+    FileUnreadable = 422 "file_unreadable",
+    /// A file cannot be written.
+    FileNotWritten = 422 "file_not_written",
     /// The report is not one.
     InvalidReport = 422 "invalid_report",
     /// The report is not there any more.

@@ -53,9 +53,14 @@ fn main() -> ExitCode {
     }
 }
 
+/// A worker in this process asks the router in the same thread, one future inside the other; without optimisation that takes
+/// more than the default of two megabytes.
+const STACK_BYTES: usize = 8 << 20;
+
 fn run(cli: cli::Cli) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
+        .thread_stack_size(STACK_BYTES)
         .build()
         .map_err(|error| Failure::failed(format!("cannot start the runtime: {error}")))?;
     runtime.block_on(commands::run(cli))

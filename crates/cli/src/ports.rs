@@ -84,7 +84,7 @@ impl Port for RouterPort {
         let request = request
             .body(Body::from(ask.body.clone().unwrap_or_default()))
             .map_err(|error| Unreachable(error.to_string()))?;
-        let response = match self.router.clone().oneshot(request).await {
+        let response = match Box::pin(self.router.clone().oneshot(request)).await {
             Ok(response) => response,
             Err(never) => match never {},
         };

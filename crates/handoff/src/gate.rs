@@ -75,7 +75,7 @@ impl Check<'_> {
     fn paths(&self, paths: &[PathField], findings: &mut Findings) {
         for PathField { field, path } in paths {
             let place = Place { file: Some(path.as_str()), field: Some(field) };
-            match (self.stat(path), self.options.gate.unwrap_or(Gate::Off)) {
+            match (self.exists(path), self.options.gate.unwrap_or(Gate::Off)) {
                 (Ok(_), _) => {}
                 (Err(FileError::Missing), Gate::Off) => findings.warning("file_missing", place, "is missing"),
                 (Err(error), _) => error.report(place, findings),
@@ -83,11 +83,16 @@ impl Check<'_> {
         }
     }
 
-    /// A file with something in it: an empty one is what a crash leaves behind where nobody writes it like we do.
-    fn stat(&self, path: &crate::SafePath) -> Result<Stat, FileError> {
+    /// A file that is there, whatever is in it (HO-15).
+    fn exists(&self, path: &crate::SafePath) -> Result<Stat, FileError> {
         self.looked_at.set(self.looked_at.get() + 1);
         (self.options.progress)(self.looked_at.get());
-        let stat = self.files.stat(path)?;
+        self.files.stat(path)
+    }
+
+    /// A file with something in it: an empty one is what a crash leaves behind where nobody writes it like we do.
+    fn stat(&self, path: &crate::SafePath) -> Result<Stat, FileError> {
+        let stat = self.exists(path)?;
         if stat.bytes == 0 {
             return Err(FileError::Missing);
         }

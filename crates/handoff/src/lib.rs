@@ -37,4 +37,4 @@ pub use report::check_report;
 pub use scan::package_from_directory;
 pub use summary::keep_complete_index;
 pub use types::Types;
-pub use workspace::{report_digest, write_files};
+pub use workspace::{index_sizes, report_digest, write_files};

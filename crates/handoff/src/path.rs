@@ -23,6 +23,9 @@ impl SafePath {
     /// Checks a path.
     pub fn parse(text: &str) -> Result<Self, UnsafePath> {
         let refuse = |why: &str| Err(UnsafePath(why.to_owned()));
+        // What people and shells write without meaning anything by it.
+        let text = text.strip_prefix("./").unwrap_or(text);
+        let text = text.strip_suffix('/').unwrap_or(text);
         if text.is_empty() {
             return refuse("a path cannot be empty");
         }
@@ -39,7 +42,7 @@ impl SafePath {
         let mut names = 0;
         for name in text.split('/') {
             match name {
-                "" => return refuse("a path has no empty names, at its end neither"),
+                "" => return refuse("a path has no empty names, neither two at its end"),
                 "." | ".." => return refuse("`.` and `..` are not allowed in a path"),
                 _ if name.len() > HANDOFF_NAME_BYTES => {
                     return Err(UnsafePath(format!(
@@ -55,7 +58,7 @@ impl SafePath {
         Ok(Self(text.to_owned()))
     }
 
-    /// The path as it was given.
+    /// The path, without a `./` before and a `/` after it.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -101,10 +104,12 @@ mod tests {
             "a/../b",
             "a/..",
             ".",
-            "./a",
+            "./",
+            ".//a",
+            "././a",
             "a/./b",
             "a//b",
-            "a/",
+            "a//",
             "a\0b",
             "a\nb",
             "a\u{7f}",
@@ -124,6 +129,13 @@ mod tests {
     fn names_that_only_look_dangerous_are_names() {
         for path in ["a", "...", "..a", "a..", "a/b..c/.hidden", "场景/样本.json", "a b", "~", "C:x"] {
             assert_eq!(SafePath::parse(path).map(|safe| safe.to_string()), Ok(path.to_owned()));
+        }
+    }
+
+    #[test]
+    fn what_shells_add_to_a_path_is_nothing() {
+        for path in ["a/b", "./a/b", "a/b/", "./a/b/"] {
+            assert_eq!(SafePath::parse(path).map(|safe| safe.to_string()), Ok("a/b".to_owned()), "{path}");
         }
     }
 

@@ -9,7 +9,7 @@ use crate::{
 };
 use cardwire_model::{CanonicalJson, limits::HANDOFF_FILE_BYTES};
 use serde_json::{Map, Value};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Where what was in the file goes when there is no room for it beside the index.
 const PREVIOUS: &str = "previous";
@@ -29,7 +29,8 @@ pub fn keep_complete_index(package: &Package, complete: &[Value], files: &dyn Fi
     if found.as_ref().is_some_and(|found| holds(found, complete)) {
         return Ok(());
     }
-    let value = Value::Object(with_index(found, complete));
+    let complete = merged(found.as_ref(), complete);
+    let value = Value::Object(with_index(found, &complete));
     let text = CanonicalJson::from_value(&value).map_err(|invalid| {
         Refusal::new(RefusalKind::Invalid, code::INVALID_PACKAGE, None, invalid.to_string())
     })?;
@@ -84,6 +85,17 @@ fn holds(summary: &Value, complete: &[Value]) -> bool {
         id.and_then(|id| by_id.get(id)).is_some_and(|found| *found == entry)
     };
     complete.iter().all(is_there)
+}
+
+/// The index with what the file's own index lists besides: a package that came before still refers to it.
+fn merged(found: Option<&Value>, complete: &[Value]) -> Vec<Value> {
+    let id = |entry: &Value| entry.get("sample_id").and_then(Value::as_str).map(str::to_owned);
+    let new: HashSet<Option<String>> = complete.iter().map(id).collect();
+    let own = found.and_then(|found| found.get(INDEX)?.as_array()).map(Vec::as_slice).unwrap_or_default();
+    // What is no index by our rules is put aside as it is.
+    let own = if read_list(own, SUMMARY).is_some() { own } else { &[] };
+    let others = own.iter().filter(|entry| !new.contains(&id(entry)));
+    complete.iter().chain(others).cloned().collect()
 }
 
 fn with_index(found: Option<Value>, complete: &[Value]) -> Map<String, Value> {

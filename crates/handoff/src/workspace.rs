@@ -1,10 +1,11 @@
 //! Files that agents put into the workspace, and names of this crate's words on the wire.
 
 use crate::{
-    FileError, Files, Gate, Package, Refusal, RefusalKind, SafePath, Severity, Types, Written, problem::code,
-    summary::join,
+    Entry, FileError, Files, Gate, Package, Part, Refusal, RefusalKind, SafePath, Severity, Types, Written,
+    problem::code, summary::join,
 };
 use cardwire_model::{Hash256, limits::HANDOFF_FILE_BYTES};
+use serde_json::{Map, Value};
 
 impl Severity {
     /// The name on the wire.
@@ -58,6 +59,16 @@ pub fn write_files(
         }
         checked.push((path, bytes));
     }
+    for (n, (path, bytes)) in checked.iter().enumerate() {
+        for (other, others) in &checked[..n] {
+            let below = |inner: &SafePath, outer: &SafePath| {
+                inner.as_str().strip_prefix(outer.as_str()).is_some_and(|rest| rest.starts_with('/'))
+            };
+            if (path == other && bytes != others) || below(path, other) || below(other, path) {
+                return Err(FileError::Exists.write_refusal(path.as_str()));
+            }
+        }
+    }
     let write = |(path, bytes): (SafePath, &Vec<u8>)| {
         let written = files.create(&path, bytes).map_err(|error| error.write_refusal(path.as_str()))?;
         Ok((path, written))
@@ -73,4 +84,23 @@ pub fn report_digest(package: &Package, files: &dyn Files) -> Result<Option<Hash
         Ok(bytes) => Ok(Some(Hash256::of(&bytes))),
         Err(error) => Err(error.refusal(path.as_str())),
     }
+}
+
+/// How long the files of each sample in a package's index are, as the gate found them. A file that changes its length later is
+/// another one (HO-11).
+pub fn index_sizes(package: &Package, files: &dyn Files) -> Result<Map<String, Value>, Refusal> {
+    let Some(execution) = package.execution() else { return Ok(Map::new()) };
+    let sizes = |entry: &Entry| {
+        let size = |part: Part| {
+            let Some(path) = entry.path(part) else { return Ok(Value::Null) };
+            let path = join(&execution.dir, path.as_str())?;
+            let stat = files.stat(&path).map_err(|error| error.refusal(path.as_str()))?;
+            Ok(Value::from(stat.bytes))
+        };
+        Ok((
+            entry.sample_id.clone(),
+            Part::CASE.iter().map(|part| size(*part)).collect::<Result<Value, Refusal>>()?,
+        ))
+    };
+    package.index().iter().map(sizes).collect()
 }

@@ -1,14 +1,18 @@
 //! Handoff packages: accepted, found again (HO-14). Files are not looked at here, neither when a package comes in nor when
 //! it is read (LD-09).
 
-use crate::{Caller, Done, Kernel, KernelError, Remember, execute::Plan};
+use crate::{
+    Caller, Done, Kernel, KernelError, Remember,
+    execute::{Loaded, Plan},
+};
 use cardwire_model::{
-    AgentId, BoxId, CanonicalJson, Card, CardDraft, Hash256, Keys, Origin, ProjectId, Realm, ResourceKind,
-    ResourceName,
+    AgentId, Answer, AnswerKey, BoxId, CanonicalJson, Card, CardDraft, Hash256, Keys, Origin, ProjectId,
+    Realm, ResourceKind, ResourceName, limits,
 };
 use cardwire_protocol::{
-    Rejection,
+    Moment, Rejection,
     handoff::{self, Accept, Accepted, Iteration},
+    idempotency::{self, Known},
 };
 use serde_json::json;
 use std::sync::Arc;
@@ -18,11 +22,27 @@ use std::sync::Arc;
 pub struct NewHandoff {
     /// The package.
     pub package: CanonicalJson,
-    /// The directory it tells of, and the hash of the report in it.
-    pub results: Option<(String, Option<Hash256>)>,
+    /// The directory it tells of.
+    pub results: Option<Results>,
     /// The agent that sends it; nobody of the project when absent.
     pub sender: Option<AgentId>,
+    /// Where it came from.
+    pub origin: Origin,
 }
+
+/// A directory of results, as it was found.
+#[derive(Debug, Clone)]
+pub struct Results {
+    /// Its path.
+    pub directory: String,
+    /// The hash of its report.
+    pub report: Option<Hash256>,
+    /// The lengths of the files of each sample.
+    pub file_bytes: serde_json::Map<String, serde_json::Value>,
+}
+
+/// Lengths of more files than fit into a card's metadata with everything else are not kept.
+const FILE_BYTES_CHARS: usize = 8_000;
 
 /// A package with where it is.
 #[derive(Debug, Clone)]
@@ -45,37 +65,81 @@ impl Kernel {
         remember: Option<&Remember<Accepted>>,
     ) -> Result<Done<Accepted>, KernelError> {
         let realm = Realm::from(project.clone());
+        let (id, box_id, card) = self.package_card(&new)?;
+        for _ in 0..limits::DECIDE_ATTEMPTS {
+            let iteration = match &new.results {
+                Some(results) => Some(self.iteration(project, &results.directory).await?),
+                None => None,
+            };
+            let is_first = iteration.as_ref().is_some_and(|iteration| iteration.first.is_none());
+            let row = iteration.as_ref().map(|iteration| (ResourceKind::Iteration, iteration.name.clone()));
+            let sender = new.sender.clone();
+            let command = Accept { id: id.clone(), card: card.clone(), box_id, iteration, sender };
+            let keys = Keys { resource: row, ..Keys::default() };
+            let plan = Plan { realm: &realm, caller, keys, flat: None, remember };
+            let decide = |loaded: &Loaded, moment: &Moment| {
+                handoff::decide(&loaded.snapshot, project, &command, moment)
+            };
+            match self.execute(plan, decide).await {
+                // Another first package came in between: compare with that one.
+                Err(KernelError::Rejected(Rejection::Outdated)) if is_first => {}
+                done => return done,
+            }
+        }
+        Err(KernelError::Contended)
+    }
+
+    /// Whether a package could be accepted as far as earlier ones are concerned (HO-11). Nothing is written.
+    pub async fn check_handoff(&self, project: &ProjectId, new: &NewHandoff) -> Result<(), KernelError> {
+        let Some(results) = &new.results else { return Ok(()) };
+        match self.iteration(project, &results.directory).await?.first {
+            Some(first) => Ok(handoff::unchanged(&first, &self.package_card(new)?.2)?),
+            None => Ok(()),
+        }
+    }
+
+    /// The answer that a request with this key was given before, if it is the same request (API-16).
+    pub async fn answered(
+        &self,
+        project: &ProjectId,
+        key: &AnswerKey,
+    ) -> Result<Option<Answer>, KernelError> {
+        let keys = Keys { answer: Some(key.clone()), ..Keys::default() };
+        let snapshot = self.store.load(&Realm::from(project.clone()), &keys).await?;
+        match idempotency::known(&snapshot, key)? {
+            Known::Answered(answer) => Ok(Some(answer)),
+            Known::New | Known::Repeatable => Ok(None),
+        }
+    }
+
+    /// The card of a package, with the name and the box it will have.
+    fn package_card(&self, new: &NewHandoff) -> Result<(ResourceName, BoxId, Card), KernelError> {
         let box_id = BoxId::from_uuid(self.ids().uuid());
         let id: ResourceName = format!("ho_{}", self.ids().uuid().simple()).parse()?;
-        let report = new.results.as_ref().and_then(|(_, report)| *report);
         let mut metadata = json!({
             "type": "handoff.package", "role": "user", "handoff_id": id.as_str(), "box_id": box_id.to_string(),
         });
-        if let Some(report) = report {
-            metadata["report_sha256"] = report.to_string().into();
+        if let Some(results) = &new.results {
+            if let Some(report) = results.report {
+                metadata["report_sha256"] = report.to_string().into();
+            }
+            let sizes = serde_json::Value::Object(results.file_bytes.clone());
+            if sizes.to_string().len() <= FILE_BYTES_CHARS {
+                metadata["file_bytes"] = sizes;
+            }
         }
         if let Some(sender) = &new.sender {
             metadata["author_id"] = sender.as_str().into();
         }
         let draft = CardDraft {
-            content: new.package,
+            content: new.package.clone(),
             metadata: CanonicalJson::from_value(&metadata)?,
             tool_calls: None,
             tool_call_id: None,
             ttl_seconds: None,
         };
-        let origin = if new.sender.is_some() { Origin::Agent } else { Origin::Operator };
-        let card = draft.into_card(self.card_id(), origin, self.now())?;
-        let iteration = match &new.results {
-            Some((directory, _)) => Some(self.iteration(project, directory).await?),
-            None => None,
-        };
-        let row = iteration.as_ref().map(|iteration| (ResourceKind::Iteration, iteration.name.clone()));
-        let command = Accept { id, card, box_id, iteration, sender: new.sender };
-        let keys = Keys { resource: row, ..Keys::default() };
-        let plan = Plan { realm: &realm, caller, keys, flat: None, remember };
-        self.execute(plan, |loaded, moment| handoff::decide(&loaded.snapshot, project, &command, moment))
-            .await
+        let card = draft.into_card(self.card_id(), new.origin, self.now())?;
+        Ok((id, box_id, card))
     }
 
     /// A directory of results, with the first package that told of it.

@@ -41,7 +41,7 @@ pub use context::{
 pub use error::KernelError;
 pub use execute::{Caller, Done, Remember};
 pub use facts::NewCard;
-pub use handoffs::{HandoffView, NewHandoff};
+pub use handoffs::{HandoffView, NewHandoff, Results};
 pub use handover::{Preflight, WouldPack};
 pub use kernel::{Kernel, KernelConfig};
 pub use pmo::PmoConfig;

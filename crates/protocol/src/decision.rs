@@ -148,6 +148,9 @@ pub enum Rejection {
     /// Something is not as the caller assumed.
     #[error("{0}")]
     Conflict(String),
+    /// What the command was made from has changed: make it again, then decide again.
+    #[error("somebody else got in between; repeat the request")]
+    Outdated,
     /// Results that were told of once are others now (HO-11).
     #[error(
         "this iteration was handed over before, and {0} has changed since; a new iteration needs a directory of its own"

@@ -63,11 +63,7 @@ pub fn decide(
         match (&snapshot.resource, &iteration.first) {
             (None, _) => commit.writes.push(row(ResourceKind::Iteration, &iteration.name, card_id, moment).1),
             (Some(row), Some(first)) if row.card_id == first.id => unchanged(first, &command.card)?,
-            (Some(_), _) => {
-                let message =
-                    "another package of this iteration came in at the same time; repeat the request";
-                return Err(Rejection::Conflict(message.to_owned()));
-            }
+            (Some(_), _) => return Err(Rejection::Outdated),
         }
     }
     if let Some(agent_id) = command.sender.clone() {
@@ -99,13 +95,21 @@ fn row(kind: ResourceKind, name: &ResourceName, card_id: CardId, moment: &Moment
     (resource.clone(), Write::PutResource { was: None, resource: Box::new(resource) })
 }
 
-/// HO-11: what was told of an iteration stays so. Compared are the report, and the hashes of files that both packages know.
-fn unchanged(first: &Card, next: &Card) -> Result<(), Rejection> {
-    let report = |card: &Card| card.metadata.to_value()["report_sha256"].as_str().map(str::to_owned);
-    if let (Some(was), Some(is)) = (report(first), report(next))
+/// HO-11: what was told of an iteration stays so. Compared are the report, and the lengths and hashes of files that both
+/// packages know.
+pub fn unchanged(first: &Card, next: &Card) -> Result<(), Rejection> {
+    let (was, is) = (first.metadata.to_value(), next.metadata.to_value());
+    let report = |metadata: &Value| metadata["report_sha256"].as_str().map(str::to_owned);
+    if let (Some(was), Some(is)) = (report(&was), report(&is))
         && was != is
     {
         return Err(Rejection::IterationChanged("the report".to_owned()));
+    }
+    if let (Some(was), Some(is)) = (was["file_bytes"].as_object(), is["file_bytes"].as_object())
+        && let Some((sample, _)) =
+            is.iter().find(|(sample, sizes)| was.get(*sample).is_some_and(|was| was != *sizes))
+    {
+        return Err(Rejection::IterationChanged(format!("a file of {sample}")));
     }
     let (was, is) = (first.content.to_value(), next.content.to_value());
     let known: HashMap<&str, &Value> = hashes(&was).collect();
@@ -130,7 +134,10 @@ fn hashes(package: &Value) -> impl Iterator<Item = (&str, &Value)> {
 /// Digests may be cut short; what both have must be equal.
 fn same(a: &Value, b: &Value) -> bool {
     match (a.as_str(), b.as_str()) {
-        (Some(a), Some(b)) => a.starts_with(b) || b.starts_with(a),
+        (Some(a), Some(b)) => {
+            let (a, b) = (a.to_ascii_lowercase(), b.to_ascii_lowercase());
+            a.starts_with(&b) || b.starts_with(&a)
+        }
         _ => a == b,
     }
 }
@@ -205,6 +212,6 @@ mod tests {
     #[test]
     fn two_first_packages_at_once_do_not_both_count() {
         let (one, two) = (package(1, "r", "aa"), package(2, "r", "bb"));
-        assert!(matches!(accept(None, Some(&one), two), Err(Rejection::Conflict(_))));
+        assert_eq!(accept(None, Some(&one), two).unwrap_err(), Rejection::Outdated);
     }
 }

@@ -77,6 +77,7 @@ impl From<Rejection> for ApiError {
             Rejection::NotFound { .. } => Self::new(ErrorCode::NotFound, message),
             Rejection::CardConflict { .. } => Self::new(ErrorCode::CardConflict, message),
             Rejection::BoxSealed { .. } => Self::new(ErrorCode::BoxSealed, message),
+            Rejection::Outdated => Self::new(ErrorCode::Conflict, message),
             Rejection::IterationChanged(_) => Self::new(ErrorCode::IterationChanged, message),
             Rejection::Conflict(_) => Self::new(ErrorCode::Conflict, message),
             Rejection::Forbidden(_) => Self::new(ErrorCode::Forbidden, message),
@@ -113,11 +114,15 @@ impl From<Refusal> for ApiError {
             RefusalKind::NotFound => ErrorCode::NotFound,
             RefusalKind::Conflict => ErrorCode::Conflict,
             RefusalKind::TooLarge => ErrorCode::TooLarge,
-            RefusalKind::Unprocessable => ErrorCode::UnusableFile,
+            RefusalKind::Unprocessable => ErrorCode::InvalidFile,
         };
         let code = ErrorCode::ALL.iter().copied().find(|code| code.as_str() == refusal.code);
         let problems = handoffs::problems(&refusal.problems);
-        let detail = json!({ "field": refusal.field, "problems": problems });
+        let mut detail = json!({ "field": refusal.field, "problems": problems });
+        if code == Some(ErrorCode::PersistenceIncomplete) {
+            let missing = refusal.problems.iter().filter(|problem| problem.code == refusal.code);
+            detail["missing"] = missing.filter_map(|problem| problem.file.as_deref()).collect();
+        }
         Self { detail: Some(detail), ..Self::new(code.unwrap_or(of_kind), refusal.message) }
     }
 }

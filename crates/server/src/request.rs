@@ -153,11 +153,16 @@ impl Request {
     ) -> Result<Option<Remember<T>>, ApiError> {
         let Some(header) = self.headers.get("idempotency-key") else { return Ok(None) };
         let key = header.to_str().map_err(|_| Invalid::field("Idempotency-Key", "must be visible ASCII"))?;
-        let request_hash = FieldHasher::default()
+        let mut query: Vec<_> = self.query.iter().collect();
+        query.sort_unstable();
+        let hasher = FieldHasher::default()
             .field(self.method.as_str().as_bytes())
             .field(self.path.as_bytes())
-            .field(&self.body)
-            .finish();
+            .field(&self.body);
+        let with = |hasher: FieldHasher, (name, value): (&String, &String)| {
+            hasher.field(name.as_bytes()).field(value.as_bytes())
+        };
+        let request_hash = query.into_iter().fold(hasher, with).finish();
         let key = AnswerKey::new(self.caller()?.actor.name().to_owned(), key, request_hash)?;
         Ok(Some(Remember { key, render: Box::new(render) }))
     }

@@ -7,41 +7,92 @@ use cardwire_api::ErrorCode;
 use cardwire_handoff::{FileError, Files, LocalFiles, SafePath, Stat, Written};
 use cardwire_model::{Invalid, Project};
 use std::sync::Arc;
+use tokio::sync::Semaphore;
+
+/// How many requests look at files at once. Others wait, so that reads of the store find threads too.
+const AT_ONCE: usize = 8;
 
 /// The workspace root, if the server has one.
-#[derive(Clone, Default)]
-pub(crate) struct Workspace(Option<Arc<LocalFiles>>);
+#[derive(Clone)]
+pub(crate) struct Workspace {
+    root: Option<Arc<LocalFiles>>,
+    places: Arc<Semaphore>,
+}
 
 impl Workspace {
     pub(crate) fn new(root: Option<LocalFiles>) -> Self {
-        Self(root.map(Arc::new))
+        Self { root: root.map(Arc::new), places: Arc::new(Semaphore::new(AT_ONCE)) }
     }
 
     /// The files of a project, or of no one in particular.
     pub(crate) fn files(&self, project: Option<&Project>) -> Result<Arc<dyn Files>, ApiError> {
-        let Some(root) = &self.0 else { return Ok(Arc::new(Nowhere)) };
+        let Some(root) = &self.root else { return Ok(Arc::new(Nowhere)) };
         let below = project.and_then(|project| project.settings.workspace_root.as_deref());
         let Some(below) = below else { return Ok(Arc::clone(root) as _) };
-        let wrong = |reason: String| Invalid::field("settings/workspace_root", reason);
-        let below = SafePath::parse(below).map_err(|why| wrong(why.to_string()))?;
-        match root.below(&below) {
-            Ok(files) => Ok(Arc::new(files)),
-            Err(FileError::Missing) => Ok(Arc::new(Nowhere)),
-            Err(error) => Err(wrong(error.to_string()).into()),
+        let below = SafePath::parse(below)
+            .map_err(|why| Invalid::field("settings/workspace_root", why.to_string()))?;
+        Ok(Arc::new(Below { root: Arc::clone(root), below }))
+    }
+
+    /// Does something with files, on a thread that may wait for them.
+    pub(crate) async fn look<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        let failed =
+            || ApiError::new(ErrorCode::Internal, "internal error; the server's log has the details");
+        // The place goes with the work, which goes on when nobody waits for it any more.
+        let place = Arc::clone(&self.places).acquire_owned().await.map_err(|_| failed())?;
+        let done = tokio::task::spawn_blocking(move || {
+            let done = work();
+            drop(place);
+            done
+        });
+        match done.await {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                tracing::error!(%error, "looking at files failed");
+                Err(failed())
+            }
         }
     }
 }
 
-/// Does something with files, on a thread that may wait for them.
-pub(crate) async fn look<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
-) -> Result<T, ApiError> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(outcome) => outcome,
-        Err(error) => {
-            tracing::error!(%error, "looking at files failed");
-            Err(ApiError::new(ErrorCode::Internal, "internal error; the server's log has the details"))
-        }
+/// The files below a directory of the root, which need not be there yet.
+struct Below {
+    root: Arc<LocalFiles>,
+    below: SafePath,
+}
+
+impl Below {
+    fn path(&self, path: &SafePath) -> Result<SafePath, FileError> {
+        self.below.join(path.as_str()).map_err(|why| FileError::Unsafe { why: why.to_string() })
+    }
+}
+
+impl Files for Below {
+    fn stat(&self, path: &SafePath) -> Result<Stat, FileError> {
+        self.root.stat(&self.path(path)?)
+    }
+
+    fn read(&self, path: &SafePath, max_bytes: u64) -> Result<Vec<u8>, FileError> {
+        self.root.read(&self.path(path)?, max_bytes)
+    }
+
+    fn list(
+        &self,
+        dir: &SafePath,
+        each: &mut dyn FnMut(&str) -> Result<(), FileError>,
+    ) -> Result<(), FileError> {
+        self.root.list(&self.path(dir)?, each)
+    }
+
+    fn create(&self, path: &SafePath, bytes: &[u8]) -> Result<Written, FileError> {
+        self.root.create(&self.path(path)?, bytes)
+    }
+
+    fn replace(&self, path: &SafePath, bytes: &[u8]) -> Result<(), FileError> {
+        self.root.replace(&self.path(path)?, bytes)
     }
 }
 

@@ -89,6 +89,12 @@ impl Desk {
         self.line.post(self.path(rest), None, body, self.trace.header().as_deref(), Some(self.key())).await
     }
 
+    /// The same under a name of the caller's: whoever goes on with the turn elsewhere asks by the same one.
+    pub(crate) async fn post_once(&self, rest: &str, body: &Value, call: &str) -> Result<Value, Trouble> {
+        let key = format!("{}-{call}", self.lease.agent_turn_id);
+        self.line.post(self.path(rest), None, body, self.trace.header().as_deref(), Some(key)).await
+    }
+
     /// One of the turn's verbs: `:finish`, `/cards`, …
     async fn say(&self, verb: &str, mut body: Value) -> Result<Value, Trouble> {
         body["turn_epoch"] = self.lease.turn_epoch.into();

@@ -219,10 +219,11 @@ async fn give_up(desk: &Desk, trouble: &Trouble) {
 
 async fn work(desk: &Desk, shop: &Shop) -> Result<Rest, Trouble> {
     if desk.lease.setting("team_card_id").is_some() {
-        return team_run::run(desk).await;
+        return Box::pin(team_run::run(desk)).await;
     }
     let profile = shop.profiles.of(desk).await?;
-    agent::run(desk, &profile, shop).await
+    // On the heap, because a turn's future is large and whoever polls it has only so much of a stack.
+    Box::pin(agent::run(desk, &profile, shop)).await
 }
 
 /// Lets the kernel hear of the turn while it is worked on. Who learns that the turn is gone drops what is under way: a call

@@ -7,7 +7,7 @@ use crate::{
     client::Client,
     context::Context,
     failure::{Code, Failure},
-    locate,
+    locate::{self, Init},
     output::Output,
     route::Route,
     text::{cell, count},
@@ -47,8 +47,12 @@ pub(crate) struct ValidateArgs {
 
 pub(crate) async fn run(args: ValidateArgs, context: &Context) -> Result<(), Failure> {
     let output = context.output;
-    let server =
-        if context.globals.workspace_root.is_some() { None } else { locate::server(context).await? };
+    let server = match (&context.globals.workspace_root, &args.project.project) {
+        (Some(_), _) => None,
+        // A project has types and a workspace of its own.
+        (None, Some(_)) => Some(locate::connect(context, Init::Never).await?),
+        (None, None) => locate::server(context).await?,
+    };
     let outcome = match server {
         Some(client) if !is_directory(&args.file) => {
             let outcome = ask(&args, &client).await;

@@ -25,15 +25,18 @@ pub(super) fn check(
         findings.error(code::PERSISTENCE_INCOMPLETE, place, "must be at least one iteration");
     }
     let summary = directory.json(SUMMARY, findings)?;
-    // A package that was shortened stands for every sample of the complete index.
+    // A package that was shortened stands for every sample of the complete index as well.
     let complete = summary.as_ref().filter(|_| package.is_truncated()).and_then(summary::entries);
-    let failed = complete.as_deref().unwrap_or(&execution.index);
-
-    for (index, entry) in failed.iter().enumerate() {
-        let at = complete.is_none().then(|| format!("{INDEX}/{index}"));
-        directory.failed(entry, at.as_deref(), findings)?;
+    let mut failed: HashSet<&str> = HashSet::new();
+    for (index, entry) in execution.index.iter().enumerate() {
+        failed.insert(entry.sample_id.as_str());
+        directory.failed(entry, Some(&format!("{INDEX}/{index}")), findings)?;
     }
-    let failed: HashSet<&str> = failed.iter().map(|entry| entry.sample_id.as_str()).collect();
+    for entry in complete.iter().flatten() {
+        if failed.insert(entry.sample_id.as_str()) {
+            directory.failed(entry, None, findings)?;
+        }
+    }
     let samples = directory.samples(&failed, findings)?;
 
     let name = execution.report.as_str();

@@ -54,13 +54,13 @@ fn shorten(value: &Value, key_turns: &[u64]) -> Value {
 }
 
 fn shorten_turns(turns: &[Value], key_turns: &[u64]) -> Value {
-    let total: u64 = turns.iter().map(length).sum();
+    let total = turns.iter().map(length).fold(0, u64::saturating_add);
     let mut kept = Vec::new();
     let mut place = 0_u64;
     let mut omitted = 0_u64;
     for turn in turns {
         let length = length(turn);
-        let at_an_end = place < LOAD_END_TURNS || place + LOAD_END_TURNS >= total;
+        let at_an_end = place < LOAD_END_TURNS || place.saturating_add(LOAD_END_TURNS) >= total;
         if marker(turn).is_none() && (at_an_end || is_key(turn, place, key_turns)) {
             kept.extend(note(omitted));
             kept.push(shorten(turn, key_turns));

@@ -228,8 +228,9 @@ fn missing_design_files_are_warnings_unless_the_gate_is_strict() {
     let expected = ["BusinessRules.md", "format_specifications.json", "unified_scenario_design.yaml"];
     let expected = expected.map(|name| format!("{base}/{name}"));
     incomplete(check(Some(Gate::Strict)), &expected.each_ref().map(String::as_str));
+    // Design files must exist; what is in them is nobody's business here.
     world.write(&expected[0], b"");
-    incomplete(check(Some(Gate::Strict)), &expected.each_ref().map(String::as_str));
+    incomplete(check(Some(Gate::Strict)), &expected.each_ref().map(String::as_str)[1..]);
 }
 
 /// HO-15

@@ -64,6 +64,15 @@ fn a_summary_that_holds_the_index_is_left_as_it_is() {
 
 /// HO-06
 #[test]
+fn what_an_earlier_package_refers_to_stays_in_the_index() {
+    let world = World::seed();
+    keep(&world, &[entry("a"), entry("b")]);
+    keep(&world, &[entry("b"), entry("c")]);
+    assert_eq!(summary(&world)["failure_samples_index"], json!([entry("b"), entry("c"), entry("a")]));
+}
+
+/// HO-06
+#[test]
 fn a_summary_that_cannot_be_read_is_not_written_over() {
     let world = World::seed();
     world.put("failure_summary.json", "{ half");

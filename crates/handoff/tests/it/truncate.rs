@@ -90,3 +90,11 @@ fn a_long_text_keeps_its_two_ends() {
     let nested = truncate_part(Part::Evaluation, &json!({ "a": [{ "b": long }], "c": 1 }), &[]);
     assert_eq!(nested, json!({ "a": [{ "b": short }], "c": 1 }));
 }
+
+/// A note may claim any number of turns.
+#[test]
+fn numbers_beyond_all_counting_do_no_harm() {
+    let most = json!({ "omitted_turns": u64::MAX });
+    let shortened = shorten(&[most.clone(), most, json!({ "role": "user", "content": "last" })], &[]);
+    assert_eq!(shortened[0]["omitted_turns"], u64::MAX);
+}

@@ -199,6 +199,7 @@ pub fn refusal(rejection: &Rejection, agent_id: Option<&AgentId>, code: &str) ->
         | Rejection::Forbidden(_)
         | Rejection::UnauthorizedBox { .. }
         | Rejection::IterationChanged(_)
+        | Rejection::Outdated
         | Rejection::StaleTurn(..)
         | Rejection::Unauthenticated
         | Rejection::Lost(_) => json!({ "status": "error", "error_code": code, "error": error }),

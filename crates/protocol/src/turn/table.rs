@@ -165,6 +165,7 @@ fn no(rejection: &Rejection) -> &'static str {
         | Rejection::Unauthenticated
         | Rejection::UnauthorizedBox { .. }
         | Rejection::IterationChanged(_)
+        | Rejection::Outdated
         | Rejection::Lost(_) => "error",
     }
 }

@@ -4,7 +4,7 @@ use super::{documents, next_cursor, remembered};
 use crate::{
     error::{Answer, ApiError},
     request::Request,
-    respond, workspace,
+    respond,
 };
 use axum::http::StatusCode;
 use cardwire_api::{
@@ -13,26 +13,48 @@ use cardwire_api::{
     workspace::PackageOut,
 };
 use cardwire_handoff::{
-    CheckOptions, Files, Fitted, Package, Problem, Types, check_files, check_report, fit,
+    CheckOptions, Files, Fitted, Package, Problem, Types, check_files, check_report, fit, index_sizes,
     keep_complete_index, load as load_package, package_from_directory, report_digest,
 };
 use cardwire_kernel::{
-    Done, HandoffView, KernelError, NewHandoff,
+    Done, HandoffView, KernelError, NewHandoff, Results,
     protocol::{Rejection, handoff::Accepted},
 };
-use cardwire_model::{AgentId, CanonicalJson, Hash256, Project, ResourceKind, ResourceName, token_count};
-use serde_json::Value;
+use cardwire_model::{
+    AgentId, CanonicalJson, Hash256, Invalid, Origin, Project, ResourceKind, ResourceName, Scope, token_count,
+};
+use serde_json::{Map, Value};
 use std::{collections::BTreeSet, sync::Arc};
 
 /// HO-01..HO-15: all checks come first, and nothing is registered before every one of them is passed.
 pub(crate) async fn create(request: Request) -> Answer {
     let (kernel, project) = (&request.state.kernel, request.project()?.clone());
+    // Whoever asks again is given the first answer, whatever became of the files since.
+    if let Some(remember) = request.remember::<Accepted>(|_| None)?
+        && let Some(answer) = kernel.answered(&project, &remember.key).await?
+    {
+        return respond::replayed(answer);
+    }
     let sender = sender(&request).await?;
-    let checked = Checked::read(&request).await?;
-    let checked = checked.on_disk(&request, KeepIndex::Yes).await?;
+    let checked = Checked::read(&request).await?.on_disk(&request).await?;
+    let (whole, complete) = (checked.whole, checked.fitted.complete_index);
     let (package, warnings) = (Arc::new(checked.fitted.package), Arc::new(checked.warnings));
-    let results = package.output_dir().map(|directory| (directory.to_owned(), checked.report));
-    let new = NewHandoff { package: CanonicalJson::from_value(package.value())?, results, sender };
+    let (report, file_bytes) = checked.found;
+    let results =
+        package.output_dir().map(|directory| Results { directory: directory.to_owned(), report, file_bytes });
+    let origin = match (&sender, request.by()?.token.allows(Scope::Operate)) {
+        (Some(_), _) => Origin::Agent,
+        (None, true) => Origin::Operator,
+        (None, false) => Origin::External,
+    };
+    let new = NewHandoff { package: CanonicalJson::from_value(package.value())?, results, sender, origin };
+    if let Some(complete) = complete {
+        // What will be refused leaves nothing on disk.
+        kernel.check_handoff(&project, &new).await?;
+        let files = files(&request).await?;
+        let keep = move || Ok(keep_complete_index(&whole, &complete, &*files)?);
+        request.state.workspace.look(keep).await?;
+    }
     let told = (Arc::clone(&package), Arc::clone(&warnings));
     let remember = request.remember(move |accepted: &Accepted| {
         remembered(StatusCode::CREATED, &accepted_out(accepted, &told.0, &told.1))
@@ -56,7 +78,7 @@ fn accepted_out(accepted: &Accepted, package: &Package, warnings: &[Problem]) ->
 
 /// A package or a report that is sound is answered with its warnings, any other with all that is wrong.
 pub(crate) async fn validate(request: Request) -> Answer {
-    let body: Value = parse::body(&request.body)?;
+    let body = json(&request)?;
     if body.get("report_version").is_some() && body.get("handoff_type").is_none() {
         let warnings = check_report(&body)?;
         return respond::ok(&ValidOut {
@@ -69,7 +91,7 @@ pub(crate) async fn validate(request: Request) -> Answer {
     }
     let checked = Checked::read(&request).await?;
     let reaches_all = request.project.is_some() || request.by()?.token.realm.project().is_none();
-    let checked = if reaches_all { checked.on_disk(&request, KeepIndex::No).await? } else { checked };
+    let checked = if reaches_all { checked.on_disk(&request).await? } else { checked };
     respond::ok(&ValidOut {
         valid: true,
         kind: "package",
@@ -85,7 +107,7 @@ pub(crate) async fn list(request: Request) -> Answer {
     let page = request.state.kernel.list_handoffs(project, after.as_ref(), limit).await?;
     let mut items = vec![];
     for view in &page {
-        let (package, warnings) = stored(&request, view).await?;
+        let (package, warnings) = stored(view)?;
         items.push(HandoffOut::new(view, &package, &warnings));
     }
     respond::ok(&HandoffList { items, next_cursor: next_cursor(&page, limit, |view| view.id.to_string()) })
@@ -94,7 +116,7 @@ pub(crate) async fn list(request: Request) -> Answer {
 /// LD-09: no file is read.
 pub(crate) async fn get(request: Request) -> Answer {
     let view = view(&request).await?;
-    let (package, warnings) = stored(&request, &view).await?;
+    let (package, warnings) = stored(&view)?;
     let out = HandoffOut::new(&view, &package, &warnings);
     respond::ok(&HandoffOut { package: Some(package.into_value()), ..out })
 }
@@ -104,21 +126,22 @@ pub(crate) async fn load(request: Request) -> Answer {
     let body: LoadIn = if request.body.is_empty() { LoadIn::default() } else { request.body()? };
     let wanted = body.into_request()?;
     let view = view(&request).await?;
-    let (package, _) = stored(&request, &view).await?;
+    let (package, _) = stored(&view)?;
     let files = files(&request).await?;
-    let loaded = workspace::look(move || Ok(load_package(&package, &*files, &wanted)?)).await?;
+    let loaded = request.state.workspace.look(move || Ok(load_package(&package, &*files, &wanted)?)).await?;
     respond::ok(&LoadOut::new(view.id.to_string(), loaded))
 }
 
-/// What `cardwire handoff new` asks for.
+/// What agents ask for who send a directory.
 pub(crate) async fn pack(request: Request) -> Answer {
-    let mut about: Value = parse::body(&request.body)?;
+    let mut about = json(&request)?;
     if about.is_object() && about["timestamp"].is_null() {
         about["timestamp"] = request.state.kernel.now().to_string().into();
     }
     let directory = about["execution_output_dir"].as_str().unwrap_or_default().to_owned();
     let files = files(&request).await?;
-    let made = workspace::look(move || Ok(package_from_directory(&*files, &directory, about)?)).await?;
+    let made =
+        request.state.workspace.look(move || Ok(package_from_directory(&*files, &directory, about)?)).await?;
     respond::ok(&PackageOut { package: made })
 }
 
@@ -128,43 +151,38 @@ struct Checked {
     whole: Package,
     fitted: Fitted,
     warnings: Vec<Problem>,
-    report: Option<Hash256>,
-}
-
-/// Whether entries that do not fit are kept beside the data (HO-06).
-#[derive(Clone, Copy)]
-enum KeepIndex {
-    Yes,
-    No,
+    /// The hash of the report, and the lengths of the files of each sample.
+    found: (Option<Hash256>, Map<String, Value>),
 }
 
 impl Checked {
     /// The package in the body.
     async fn read(request: &Request) -> Result<Self, ApiError> {
-        let body: Value = parse::body(&request.body)?;
+        let body = json(request)?;
         gate(request.text("gate"))?;
         let typed = request.text("handoff_type");
         let types = types(request, typed.into_iter().chain(type_of(&body))).await?;
         let (whole, mut warnings) = Package::parse(body, typed, &types)?;
         let fitted = fit(whole.clone())?;
         warnings.extend(fitted.warnings.iter().cloned());
-        Ok(Self { whole, fitted, warnings, report: None })
+        Ok(Self { whole, fitted, warnings, found: (None, Map::new()) })
     }
 
     /// The same with what it refers to.
-    async fn on_disk(mut self, request: &Request, keep: KeepIndex) -> Result<Self, ApiError> {
+    async fn on_disk(mut self, request: &Request) -> Result<Self, ApiError> {
         let files = files(request).await?;
         let (gate, deep) = (gate(request.text("gate"))?, request.flag("deep")?.unwrap_or(false));
-        workspace::look(move || {
-            let options = CheckOptions { gate, deep, progress: &|_| {} };
-            self.warnings.extend(check_files(&self.whole, &*files, &options)?);
-            if let (KeepIndex::Yes, Some(complete)) = (keep, &self.fitted.complete_index) {
-                keep_complete_index(&self.whole, complete, &*files)?;
-            }
-            self.report = report_digest(&self.whole, &*files)?;
-            Ok(self)
-        })
-        .await
+        request
+            .state
+            .workspace
+            .look(move || {
+                let options = CheckOptions { gate, deep, progress: &|_| {} };
+                self.warnings.extend(check_files(&self.whole, &*files, &options)?);
+                self.found =
+                    (report_digest(&self.whole, &*files)?, index_sizes(&self.fitted.package, &*files)?);
+                Ok(self)
+            })
+            .await
     }
 }
 
@@ -208,6 +226,13 @@ fn register(types: &mut Types, name: &ResourceName, document: &Value) -> Result<
     Ok(types.register(name.as_str(), document["schema"].clone(), fields)?)
 }
 
+/// The body, as strictly as cards are read: what cannot be kept as it is, is refused (HO-14).
+fn json(request: &Request) -> Result<Value, Invalid> {
+    let text = std::str::from_utf8(&request.body).map_err(|_| Invalid::field("body", "must be UTF-8"))?;
+    let body = CanonicalJson::parse(text, "body")?.to_value();
+    if body.is_object() { Ok(body) } else { Err(Invalid::field("body", "must be an object")) }
+}
+
 /// The type that a package says it is of.
 fn type_of(package: &Value) -> Option<&str> {
     package["handoff_type"].as_str()
@@ -219,8 +244,12 @@ async fn view(request: &Request) -> Result<HandoffView, ApiError> {
 }
 
 /// A package that was accepted, with what can be said of it without looking at files.
-async fn stored(request: &Request, view: &HandoffView) -> Result<(Package, Vec<Problem>), ApiError> {
+fn stored(view: &HandoffView) -> Result<(Package, Vec<Problem>), ApiError> {
     let package = view.card.content.to_value();
-    let types = types(request, type_of(&package).into_iter()).await?;
+    let mut types = Types::built_in();
+    if let Some(name) = type_of(&package).filter(|name| !types.knows(name)) {
+        // It was sound when it came in; what its type has become since is nothing to it (HO-14).
+        types.register(name, serde_json::json!({}), vec![])?;
+    }
     Ok(Package::parse(package, None, &types)?)
 }

@@ -1,10 +1,14 @@
 //! Projects and their audit log (API-07, API-08).
 
 use super::{place, remembered};
-use crate::{error::Answer, request::Request, respond};
+use crate::{
+    error::{Answer, ApiError},
+    request::Request,
+    respond,
+};
 use axum::http::StatusCode;
 use cardwire_api::{
-    parse,
+    ErrorCode, parse,
     projects::{AuditList, AuditOut, ProjectIn, ProjectList, ProjectOut, ProjectPatch},
 };
 use cardwire_kernel::{
@@ -53,6 +57,12 @@ pub(crate) async fn update(request: Request) -> Answer {
         None => None,
         Some(raw) => Some(parse::canonical("settings", raw)?.to_value()),
     };
+    // Whose files a project has is for those to say who see all projects.
+    let moves = settings.as_ref().is_some_and(|settings| settings.get("workspace_root").is_some());
+    if moves && request.by()?.token.realm.project().is_some() {
+        let message = "settings/workspace_root: this needs a token that is not bound to one project";
+        return Err(ApiError::new(ErrorCode::Forbidden, message));
+    }
     let command = UpdateProject { id: request.project()?.clone(), title: body.title, settings };
     let project = request.state.kernel.update_project(&request.caller()?, &command).await?;
     respond::ok(&ProjectOut::from(&project))

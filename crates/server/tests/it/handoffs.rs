@@ -27,6 +27,14 @@ on_both! {
     a_project_may_have_a_workspace_of_its_own;
     files_are_written_once;
     a_package_is_made_of_a_directory;
+    /// HO-14
+    a_stored_package_does_not_depend_on_what_its_type_has_become;
+    /// API-16
+    a_repeat_is_answered_as_the_first_time_whatever_became_of_the_files;
+    /// HO-14
+    what_cannot_be_kept_as_it_is_is_refused;
+    /// HO-11
+    first_packages_of_one_iteration_at_once_are_all_accepted;
 }
 
 pub(crate) const HANDOFFS: &str = "/projects/p1/handoffs";
@@ -141,6 +149,11 @@ async fn an_iteration_that_was_handed_over_does_not_change(api: Api) {
     let mut report = tree.report.clone();
     report["failed_samples"] = json!(1);
     tree.write("layer1_problems_report.json", &report);
+    api.post(HANDOFFS, package.clone()).await.expect_error(409, "iteration_changed");
+    tree.write("layer1_problems_report.json", &tree.report);
+    api.post(HANDOFFS, package.clone()).await.expect(201);
+    // The same for the files of a sample.
+    tree.write("execution_traces/S001_trace.json", &json!({ "sample_id": "S001", "rewritten": true }));
     api.post(HANDOFFS, package).await.expect_error(409, "iteration_changed");
     let next = Tree::of(&api, "out/iteration_2", 2);
     api.post(HANDOFFS, next.package()).await.expect(201);
@@ -220,6 +233,20 @@ async fn files_are_written_once(api: Api) {
         json!({ "files": [{ "path": "new.md", "content": "x" }, { "path": "a/b/text.md", "content": "y" }] });
     api.post(path, other).await.expect_error(409, "iteration_changed");
     assert!(!api.workspace().join("new.md").exists());
+    let twice = |one: &str, two: &str| json!({ "files": [{ "path": one, "content": "x" }, { "path": two, "content": "y" }] });
+    for (one, two) in [("twice.md", "twice.md"), ("twice.md", "twice.md/below"), ("deep/x", "deep")] {
+        api.post(path, twice(one, two)).await.expect_error(409, "iteration_changed");
+        assert!(!api.workspace().join("twice.md").exists() && !api.workspace().join("deep").exists());
+    }
+    // A workspace of a project's own is made with its first file.
+    let settings = json!({ "settings": { "workspace_root": "new/" } });
+    api.with(&api.admin, "PATCH", "/projects/p2", &settings.to_string()).await.expect(200);
+    let first = json!({ "files": [{ "path": "./first.md", "content": "x" }] });
+    api.post("/projects/p2/workspace/files", first).await.expect(201);
+    assert!(api.workspace().join("new/first.md").exists());
+    let bound = api.post("/tokens", json!({ "project_id": "p2", "scopes": ["admin"] })).await.expect(201);
+    let bound = bound["token"].as_str().unwrap();
+    api.with(bound, "PATCH", "/projects/p2", &settings.to_string()).await.expect_error(403, "forbidden");
     for wrong in ["../out.md", "/etc/x", "a/./b", "", "a/b/text.md/deeper"] {
         let body = json!({ "files": [{ "path": wrong, "content": "x" }] });
         let status = api.post(path, body).await.status.as_u16();
@@ -246,4 +273,51 @@ async fn a_package_is_made_of_a_directory(api: Api) {
     let load = api.post(&format!("{HANDOFFS}/{id}:load"), wanted).await.expect(200);
     assert_eq!(load["changed"][0]["part"], "trace", "{load}");
     assert!(load["loaded"].as_array().unwrap().iter().all(|part| part["part"] != "trace"));
+}
+
+async fn a_stored_package_does_not_depend_on_what_its_type_has_become(api: Api) {
+    let path = "/projects/p1/handoff-types/note";
+    api.with(&api.admin, "PUT", path, "{\"schema\":{}}").await.expect(201);
+    let note = json!({ "handoff_type": "note", "timestamp": "2026-01-04T10:30:00", "title": 7 });
+    let sent = api.post(HANDOFFS, note).await.expect(201);
+    let strict = json!({ "schema": { "properties": { "title": { "type": "string" } } } });
+    api.with(&api.admin, "PUT", path, &strict.to_string()).await.expect(200);
+    let handoff = format!("{HANDOFFS}/{}", sent["handoff_id"].as_str().unwrap());
+    assert_eq!(api.get(&handoff).await.expect(200)["package"]["title"], 7);
+    api.delete(path).await.expect(204);
+    api.get(&handoff).await.expect(200);
+    assert_eq!(api.get(HANDOFFS).await.expect(200)["items"].as_array().unwrap().len(), 1);
+}
+
+async fn a_repeat_is_answered_as_the_first_time_whatever_became_of_the_files(api: Api) {
+    let tree = Tree::of(&api, "out/iteration_1", 200);
+    let bearer = format!("Bearer {}", api.admin);
+    let headers = [("authorization", bearer.as_str()), ("idempotency-key", "k")];
+    let body = tree.package().to_string();
+    let first = api.request("POST", HANDOFFS, &headers, body.clone()).await;
+    first.expect(201);
+    tree.remove("samples/S000.json");
+    let summary = tree.read("failure_summary.json");
+    let again = api.request("POST", HANDOFFS, &headers, body.clone()).await;
+    assert_eq!((again.status, again.json()), (first.status, first.json()));
+    let other = format!("{HANDOFFS}?handoff_type=execute_to_init");
+    api.request("POST", &other, &headers, body).await.expect_error(409, "conflict");
+    api.request("POST", HANDOFFS, &headers, "{}".to_owned()).await.expect_error(409, "conflict");
+    assert_eq!(tree.read("failure_summary.json"), summary, "a refusal leaves no trace on disk");
+}
+
+async fn what_cannot_be_kept_as_it_is_is_refused(api: Api) {
+    let package = design().to_string();
+    for extra in ["\"x\":1,\"x\":2", "\"x\":123456789012345678901234567890"] {
+        let body = format!("{},{extra}}}", package.strip_suffix('}').unwrap());
+        api.post_raw(HANDOFFS, &body).await.expect_error(400, "bad_request");
+    }
+}
+
+async fn first_packages_of_one_iteration_at_once_are_all_accepted(api: Api) {
+    let package = Tree::of(&api, "out/iteration_1", 2).package();
+    let all = futures_util::future::join_all((0..8).map(|_| api.post(HANDOFFS, package.clone()))).await;
+    for reply in all {
+        reply.expect(201);
+    }
 }

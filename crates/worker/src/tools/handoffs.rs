@@ -26,7 +26,7 @@ pub(crate) async fn run(desk: &Desk, call: &Call, arguments: &Map<String, Value>
             let body = json!({ "files": arguments.get("files") });
             desk.post("/workspace/files", &body).await.map(Answer::Success)
         }
-        "send_handoff" => send(desk, arguments).await,
+        "send_handoff" => send(desk, &call.id, arguments).await,
         name => Ok(Answer::failed("unknown_tool", format!("there is no tool {name}"))),
     }
 }
@@ -59,13 +59,13 @@ async fn load(desk: &Desk, arguments: &Map<String, Value>) -> Result<Answer, Tro
 }
 
 /// An `execute_to_init` without an index gets one of the files that are there.
-async fn send(desk: &Desk, arguments: &Map<String, Value>) -> Result<Answer, Trouble> {
+async fn send(desk: &Desk, call: &str, arguments: &Map<String, Value>) -> Result<Answer, Trouble> {
     let mut package = Value::Object(arguments.clone());
     if arguments.contains_key("execution_output_dir") && !arguments.contains_key("failure_samples_index") {
         package = desk.post("/handoffs:pack", &package).await?["package"].take();
     }
     let route = format!("/handoffs?agent_id={}", desk.lease.agent_id);
-    let sent = desk.post(&route, &package).await?;
+    let sent = desk.post_once(&route, &package, call).await?;
     Ok(Answer::Success(json!({
         "handoff_id": sent["handoff_id"], "card_id": sent["card_id"], "box_id": sent["box_id"],
         "token_estimate": sent["token_estimate"], "warnings": sent["warnings"],
