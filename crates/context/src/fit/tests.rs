@@ -7,6 +7,7 @@ use crate::{
 };
 use cardwire_model::Card;
 use proptest::prelude::*;
+use std::collections::HashSet;
 
 /// Pieces that cost ten tokens each.
 fn costing<'a>(pieces: Vec<Piece<'a>>) -> Vec<Piece<'a>> {
@@ -141,14 +142,20 @@ proptest! {
         }
     }
 
-    /// OB-02: no call loses its result and no result its call.
+    /// OB-02: no call loses its result and no result its call, where an id stands for one call.
     #[test]
     fn the_budget_makes_nothing_that_needs_repair(story in any_story(30), window in 0_u32..400) {
         let pieces = story.pieces();
         let before = broken(&pieces);
         let budget = Budget { window: Some(window), reserve: 0, fixed: 0 };
+        // An id that stands for several calls is sorted out by what is between them, which may go.
+        let calls = pair(Provider::OpenAiChat, &pieces).calls;
+        let once = |id: &str| calls.iter().filter(|call| call.recorded_id == id).count() < 2;
+        let once: HashSet<String> =
+            calls.iter().map(|call| call.recorded_id.to_string()).filter(|id| once(id)).collect();
         if let Ok(fitted) = fit(pieces, budget) {
-            let after = broken(&fitted.kept);
+            let mut after = broken(&fitted.kept);
+            after.retain(|(_, id)| id.as_ref().is_none_or(|id| once.contains(id)));
             let count = |all: &[_], one| all.iter().filter(|other| *other == one).count();
             for repair in &after {
                 prop_assert!(count(&after, repair) <= count(&before, repair), "{:?}", repair);
