@@ -9,9 +9,6 @@ use std::time::Instant;
 use crate::services::Services;
 use crate::{step, workspace};
 
-/// Futures of a build without optimisation are large, and threads of tests have two megabytes of stack by default.
-const STACK_BYTES: &str = "8388608";
-
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Leave the servers' data and logs on disk after they have stopped.
@@ -30,7 +27,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     for step in steps(&args.runner_args, lockfile_is_fixed(), has_nextest()) {
         let mut command = workspace::cargo();
-        command.args(&step).envs(services.env()).env("RUST_MIN_STACK", STACK_BYTES);
+        command.args(&step).envs(services.env());
         let status = timed(&format!("cargo {}", step.join(" ")), || step::run(command))?;
         if !status.success() {
             eprintln!("test: `cargo {}` failed ({status})", step.join(" "));

@@ -7,6 +7,7 @@
 //! alone, by a [`SafePath`] below a root.
 //! Invariant: a [`Package`] is valid, and reading it back gives every field that was sent, also those we do not know.
 
+mod checked;
 mod fields;
 mod files;
 mod fit;
@@ -24,6 +25,7 @@ mod summary;
 mod types;
 mod workspace;
 
+pub use checked::{Checked, is_report};
 pub use files::{FileError, Files, LocalFiles, Stat, Written};
 pub use fit::{Fitted, fit};
 pub use gate::{CheckOptions, Gate, check_files};

@@ -15,7 +15,7 @@ use crate::{
 };
 use axum::http::Method;
 use cardwire_handoff::{
-    CheckOptions, Files, Gate, Package, Problem, Refusal, RefusalKind, Types, check_files, check_report, fit,
+    CheckOptions, Checked, Files, Gate, Problem, Refusal, RefusalKind, Types, check_report, is_report,
     package_from_directory,
 };
 use clap::Args;
@@ -26,6 +26,27 @@ use std::{
     path::{Path, PathBuf},
 };
 
+/// How a package is to be taken.
+#[derive(Debug, Args)]
+pub(super) struct PackageArgs {
+    #[command(flatten)]
+    pub(super) project: InProject,
+    /// The type, where the package does not say it.
+    #[arg(long = "type", value_name = "TYPE")]
+    handoff_type: Option<String>,
+    /// `strict`: the files of an `init_to_execute` must be there; `off`: they are warned of.
+    #[arg(long, value_name = "GATE")]
+    gate: Option<Gate>,
+}
+
+impl PackageArgs {
+    /// The route with the query that says so.
+    pub(super) fn on(&self, route: Route) -> Route {
+        let route = route.query("handoff_type", self.handoff_type.as_deref());
+        route.query("gate", self.gate.map(Gate::as_str))
+    }
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct ValidateArgs {
     /// A package or a report, as JSON or YAML (`-` for standard input); or a directory of results, relative to the
@@ -33,13 +54,7 @@ pub(crate) struct ValidateArgs {
     #[arg(value_name = "FILE")]
     file: PathBuf,
     #[command(flatten)]
-    project: InProject,
-    /// The type, where the package does not say it.
-    #[arg(long = "type", value_name = "TYPE")]
-    handoff_type: Option<String>,
-    /// `strict`: the files of an `init_to_execute` must be there; `off`: they are warned of.
-    #[arg(long, value_name = "GATE")]
-    gate: Option<Gate>,
+    package: PackageArgs,
     /// Read every file of an `execute_to_init`, instead of seeing that it is there.
     #[arg(long)]
     deep: bool,
@@ -47,7 +62,7 @@ pub(crate) struct ValidateArgs {
 
 pub(crate) async fn run(args: ValidateArgs, context: &Context) -> Result<(), Failure> {
     let output = context.output;
-    let server = match (&context.globals.workspace_root, &args.project.project) {
+    let server = match (&context.globals.workspace_root, &args.package.project.project) {
         (Some(_), _) => None,
         // A project has types and a workspace of its own.
         (None, Some(_)) => Some(locate::connect(context, Init::Never).await?),
@@ -75,16 +90,11 @@ fn is_directory(path: &Path) -> bool {
 }
 
 async fn ask(args: &ValidateArgs, client: &Client) -> Result<Outcome, Failure> {
-    let route = match &args.project.project {
+    let route = match &args.package.project.project {
         Some(project) => Route::in_project(project, &["handoffs"])?,
         None => Route::new(&["handoffs"])?,
     };
-    let gate = args.gate.map(|gate| gate.as_str());
-    let route = route
-        .verb("validate")
-        .query("handoff_type", args.handoff_type.as_deref())
-        .query("gate", gate)
-        .query("deep", args.deep.then_some(true));
+    let route = args.package.on(route.verb("validate")).query("deep", args.deep.then_some(true));
     let body = crate::client::Payload::json(Written::read(&args.file)?.into_json()?.get().to_owned());
     let answer = client.ask(Method::POST, &route, Some(body)).await?;
     let value: Value = serde_json::from_str(&answer.text).unwrap_or_default();
@@ -120,31 +130,21 @@ fn look(args: &ValidateArgs, files: &dyn Files) -> Result<Result<Value, Refusal>
         let text = Written::read(&args.file)?.into_json()?;
         serde_json::from_str(text.get()).map_err(|error| Failure::usage(error.to_string()))?
     };
-    if value.get("report_version").is_some() && value.get("handoff_type").is_none() {
+    if is_report(&value) {
         let told = |warnings: Vec<Problem>| json!({ "valid": true, "kind": "report", "warnings": listed(&warnings) });
         return Ok(check_report(&value).map(told));
     }
     let bar = bar();
-    let checked = package(args, value, files, &bar);
+    let options =
+        CheckOptions { gate: args.package.gate, deep: args.deep, progress: &|files| bar.set_position(files) };
+    let checked = Checked::parse(value, args.package.handoff_type.as_deref(), &Types::built_in())
+        .and_then(|checked| checked.on_disk(files, &options));
     bar.finish_and_clear();
-    Ok(checked)
-}
-
-fn package(
-    args: &ValidateArgs,
-    value: Value,
-    files: &dyn Files,
-    bar: &ProgressBar,
-) -> Result<Value, Refusal> {
-    let (package, mut warnings) = Package::parse(value, args.handoff_type.as_deref(), &Types::built_in())?;
-    let fitted = fit(package.clone())?;
-    warnings.extend(fitted.warnings);
-    let progress = |files: u64| bar.set_position(files);
-    let options = CheckOptions { gate: args.gate, deep: args.deep, progress: &progress };
-    warnings.extend(check_files(&package, files, &options)?);
-    Ok(json!({
-        "valid": true, "kind": "package", "handoff_type": package.handoff_type(),
-        "token_estimate": fitted.token_estimate, "warnings": listed(&warnings),
+    Ok(checked.map(|checked| {
+        json!({
+            "valid": true, "kind": "package", "handoff_type": checked.whole.handoff_type(),
+            "token_estimate": checked.fitted.token_estimate, "warnings": listed(&checked.warnings),
+        })
     }))
 }
 

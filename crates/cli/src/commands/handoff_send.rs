@@ -1,8 +1,10 @@
 //! `cardwire handoff send`: the package is stored; with `--to` an agent is given it as its context.
 
-use super::{handoff_check::problems, written::Written};
+use super::{
+    handoff_check::{PackageArgs, problems},
+    written::Written,
+};
 use crate::{
-    cli::InProject,
     client::{Client, Payload},
     failure::Failure,
     output::Output,
@@ -10,7 +12,6 @@ use crate::{
     text::cell,
 };
 use axum::http::Method;
-use cardwire_handoff::Gate;
 use clap::Args;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -21,13 +22,7 @@ pub(crate) struct SendArgs {
     #[arg(value_name = "FILE")]
     file: PathBuf,
     #[command(flatten)]
-    project: InProject,
-    /// The type, where the package does not say it.
-    #[arg(long = "type", value_name = "TYPE")]
-    handoff_type: Option<String>,
-    /// `strict`: the files of an `init_to_execute` must be there; `off`: they are warned of.
-    #[arg(long, value_name = "GATE")]
-    gate: Option<Gate>,
+    package: PackageArgs,
     /// The agent that is given the package.
     #[arg(long, value_name = "AGENT", requires = "from")]
     to: Option<String>,
@@ -45,10 +40,8 @@ pub(crate) struct SendArgs {
 }
 
 pub(crate) async fn run(args: SendArgs, output: Output, client: &Client) -> Result<(), Failure> {
-    let project = args.project.name()?;
-    let route = Route::in_project(project, &["handoffs"])?
-        .query("handoff_type", args.handoff_type.as_deref())
-        .query("gate", args.gate.map(|gate| gate.as_str()));
+    let project = args.package.project.name()?;
+    let route = args.package.on(Route::in_project(project, &["handoffs"])?);
     let body = Payload::json(Written::read(&args.file)?.into_json()?.get().to_owned());
     let answer = client.ask(Method::POST, &route, Some(body)).await?;
     let mut sent: Value = serde_json::from_str(&answer.text).unwrap_or_default();

@@ -13,17 +13,17 @@ use cardwire_api::{
     workspace::PackageOut,
 };
 use cardwire_handoff::{
-    CheckOptions, Files, Fitted, Package, Problem, Types, check_files, check_report, fit, index_sizes,
-    keep_complete_index, load as load_package, package_from_directory, report_digest,
+    CheckOptions, Checked, Files, Package, Problem, Types, check_report, is_report, keep_complete_index,
+    load as load_package, package_from_directory,
 };
 use cardwire_kernel::{
     Done, HandoffView, KernelError, NewHandoff, Results,
     protocol::{Rejection, handoff::Accepted},
 };
 use cardwire_model::{
-    AgentId, CanonicalJson, Hash256, Invalid, Origin, Project, ResourceKind, ResourceName, Scope, token_count,
+    AgentId, CanonicalJson, Invalid, Origin, Project, ResourceKind, ResourceName, Scope, token_count,
 };
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::{collections::BTreeSet, sync::Arc};
 
 /// HO-01..HO-15: all checks come first, and nothing is registered before every one of them is passed.
@@ -36,10 +36,10 @@ pub(crate) async fn create(request: Request) -> Answer {
         return respond::replayed(answer);
     }
     let sender = sender(&request).await?;
-    let checked = Checked::read(&request).await?.on_disk(&request).await?;
+    let checked = on_disk(&request, read(&request).await?).await?;
     let (whole, complete) = (checked.whole, checked.fitted.complete_index);
     let (package, warnings) = (Arc::new(checked.fitted.package), Arc::new(checked.warnings));
-    let (report, file_bytes) = checked.found;
+    let (report, file_bytes) = (checked.report, checked.file_bytes);
     let results =
         package.output_dir().map(|directory| Results { directory: directory.to_owned(), report, file_bytes });
     let origin = match (&sender, request.by()?.token.allows(Scope::Operate)) {
@@ -79,7 +79,7 @@ fn accepted_out(accepted: &Accepted, package: &Package, warnings: &[Problem]) ->
 /// A package or a report that is sound is answered with its warnings, any other with all that is wrong.
 pub(crate) async fn validate(request: Request) -> Answer {
     let body = json(&request)?;
-    if body.get("report_version").is_some() && body.get("handoff_type").is_none() {
+    if is_report(&body) {
         let warnings = check_report(&body)?;
         return respond::ok(&ValidOut {
             valid: true,
@@ -89,9 +89,9 @@ pub(crate) async fn validate(request: Request) -> Answer {
             warnings: problems(&warnings),
         });
     }
-    let checked = Checked::read(&request).await?;
+    let checked = read(&request).await?;
     let reaches_all = request.project.is_some() || request.by()?.token.realm.project().is_none();
-    let checked = if reaches_all { checked.on_disk(&request).await? } else { checked };
+    let checked = if reaches_all { on_disk(&request, checked).await? } else { checked };
     respond::ok(&ValidOut {
         valid: true,
         kind: "package",
@@ -145,45 +145,21 @@ pub(crate) async fn pack(request: Request) -> Answer {
     respond::ok(&PackageOut { package: made })
 }
 
-/// A package whose shape is sound, and what was found on disk.
-struct Checked {
-    /// As it came, before entries were left out.
-    whole: Package,
-    fitted: Fitted,
-    warnings: Vec<Problem>,
-    /// The hash of the report, and the lengths of the files of each sample.
-    found: (Option<Hash256>, Map<String, Value>),
+/// The package in the body.
+async fn read(request: &Request) -> Result<Checked, ApiError> {
+    let body = json(request)?;
+    gate(request.text("gate"))?;
+    let typed = request.text("handoff_type");
+    let types = types(request, typed.into_iter().chain(type_of(&body))).await?;
+    Ok(Checked::parse(body, typed, &types)?)
 }
 
-impl Checked {
-    /// The package in the body.
-    async fn read(request: &Request) -> Result<Self, ApiError> {
-        let body = json(request)?;
-        gate(request.text("gate"))?;
-        let typed = request.text("handoff_type");
-        let types = types(request, typed.into_iter().chain(type_of(&body))).await?;
-        let (whole, mut warnings) = Package::parse(body, typed, &types)?;
-        let fitted = fit(whole.clone())?;
-        warnings.extend(fitted.warnings.iter().cloned());
-        Ok(Self { whole, fitted, warnings, found: (None, Map::new()) })
-    }
-
-    /// The same with what it refers to.
-    async fn on_disk(mut self, request: &Request) -> Result<Self, ApiError> {
-        let files = files(request).await?;
-        let (gate, deep) = (gate(request.text("gate"))?, request.flag("deep")?.unwrap_or(false));
-        request
-            .state
-            .workspace
-            .look(move || {
-                let options = CheckOptions { gate, deep, progress: &|_| {} };
-                self.warnings.extend(check_files(&self.whole, &*files, &options)?);
-                self.found =
-                    (report_digest(&self.whole, &*files)?, index_sizes(&self.fitted.package, &*files)?);
-                Ok(self)
-            })
-            .await
-    }
+/// The same with what it refers to.
+async fn on_disk(request: &Request, checked: Checked) -> Result<Checked, ApiError> {
+    let files = files(request).await?;
+    let (gate, deep) = (gate(request.text("gate"))?, request.flag("deep")?.unwrap_or(false));
+    let look = move || Ok(checked.on_disk(&*files, &CheckOptions { gate, deep, progress: &|_| {} })?);
+    request.state.workspace.look(look).await
 }
 
 /// The files of the request's project, or of the whole workspace.
