@@ -106,6 +106,7 @@ pub(super) fn run(
     advance(&world, config.turns)?;
     shared.faulty.store(false, std::sync::atomic::Ordering::Relaxed);
     block_on_result(&world, finale::drain(Rc::clone(&world)))?;
+    shared.observer.lock().unwrap().invariant_4_nobody_writes_for_unknown_turns();
     violation(&shared)?;
     block_on_result(&world, finale::check(Rc::clone(&world)))?;
     let mut report = shared.report.lock().unwrap().clone();

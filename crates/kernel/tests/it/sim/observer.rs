@@ -5,6 +5,7 @@
 
 mod author;
 mod batches;
+mod early;
 mod sweeps;
 
 use super::world::{Current, Shared};
@@ -33,6 +34,8 @@ pub(super) struct Observer {
     /// Turns that a turn has started, without those of batches.
     children: HashMap<TurnId, Vec<TurnId>>,
     batches: Batches,
+    /// Seen before what they are about.
+    early: Vec<early::Early>,
     open: usize,
     /// Turns that were put into an inbox.
     pub(super) enqueued: u64,
@@ -87,15 +90,26 @@ impl Observer {
     /// A commit was applied.
     pub(super) fn applied(&mut self, commit: &Commit, shared: &Shared) {
         let current = shared.current.lock().unwrap().clone();
+        if !self.ordered && self.is_early(commit, &current) {
+            self.early.push(early::Early { commit: commit.clone(), current });
+            return;
+        }
+        self.check(commit, &current);
+        while let Some(early) = self.next_early() {
+            self.check(&early.commit, &early.current);
+        }
+    }
+
+    fn check(&mut self, commit: &Commit, current: &Current) {
         let author = author::of(commit);
         if self.ordered {
             self.batches_before(commit);
-            self.invariant_3_a_stale_holder_changes_nothing(commit, author, &current);
+            self.invariant_3_a_stale_holder_changes_nothing(commit, author, current);
         }
         let mut replaced = vec![];
         let mut ended_now = HashSet::new();
         for write in &commit.writes {
-            self.write(&commit.realm, write, author, &current, &mut replaced, &mut ended_now);
+            self.write(&commit.realm, write, author, current, &mut replaced, &mut ended_now);
         }
         if self.ordered {
             self.batches_after(commit);
