@@ -7,6 +7,7 @@
 mod nats;
 mod postgres;
 mod process;
+mod s3;
 mod tools;
 
 use std::io::{self, Read};
@@ -21,6 +22,7 @@ use crate::interrupt;
 
 pub(crate) use nats::Nats;
 pub(crate) use postgres::Postgres;
+pub(crate) use s3::S3;
 
 /// Everything the tests need from outside.
 pub(crate) struct Services {
@@ -29,6 +31,7 @@ pub(crate) struct Services {
     victim: Postgres,
     nats: Nats,
     nats_server: PathBuf,
+    s3: S3,
     schemathesis: PathBuf,
     sdk_python: PathBuf,
 }
@@ -42,6 +45,7 @@ impl Services {
             victim: Postgres::start()?,
             nats: Nats::start()?,
             nats_server: tools::nats_server()?,
+            s3: S3::start()?,
             schemathesis,
             sdk_python,
         })
@@ -54,6 +58,7 @@ impl Services {
             ("CARDWIRE_TEST_POSTGRES_VICTIM", self.victim.url().to_owned()),
             ("CARDWIRE_TEST_NATS", self.nats.url().to_owned()),
             ("CARDWIRE_TEST_NATS_SERVER", self.nats_server.display().to_string()),
+            ("CARDWIRE_TEST_S3", self.s3.url().to_owned()),
             ("CARDWIRE_TEST_SCHEMATHESIS", self.schemathesis.display().to_string()),
             ("CARDWIRE_TEST_SDK_PYTHON", self.sdk_python.display().to_string()),
         ]
@@ -61,7 +66,13 @@ impl Services {
 
     /// Leave data and logs on disk after the servers have stopped.
     pub(crate) fn keep_files(&mut self) {
-        for dir in [self.postgres.keep_files(), self.victim.keep_files(), self.nats.keep_files()] {
+        let dirs = [
+            self.postgres.keep_files(),
+            self.victim.keep_files(),
+            self.nats.keep_files(),
+            self.s3.keep_files(),
+        ];
+        for dir in dirs {
             eprintln!("services: keeping {}", dir.display());
         }
     }

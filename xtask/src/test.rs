@@ -4,7 +4,10 @@
 //! fails with that step's exit code.
 
 use std::process::{ExitCode, Stdio};
+use std::thread;
 use std::time::Instant;
+
+use anyhow::{Context, anyhow};
 
 use crate::services::Services;
 use crate::{step, workspace};
@@ -21,25 +24,41 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let begun = Instant::now();
-    let mut services = timed("services", Services::start)?;
+    let mut steps = steps(&args.runner_args, lockfile_is_fixed(), has_nextest());
+    let test = steps.pop().context("there is no test step")?;
+    // Only the tests need the servers, and whoever installs them waits for others most of the time.
+    let starting = thread::spawn(|| timed("services", Services::start));
+    let checked = steps.iter().find_map(|step| run_step(step, &[]).transpose());
+    // Whatever the checks say: servers that were started are stopped by us or by nobody.
+    let started = starting.join().map_err(|_| anyhow!("starting the services panicked"))?;
+    if let Some(failed) = checked {
+        return failed;
+    }
+    let mut services = started?;
     if args.keep {
         services.keep_files();
     }
-    for step in steps(&args.runner_args, lockfile_is_fixed(), has_nextest()) {
-        let mut command = workspace::cargo();
-        command.args(&step).envs(services.env());
-        let status = timed(&format!("cargo {}", step.join(" ")), || step::run(command))?;
-        if !status.success() {
-            eprintln!("test: `cargo {}` failed ({status})", step.join(" "));
-            return Ok(step::exit_code(status));
-        }
+    if let Some(failed) = run_step(&test, &services.env())? {
+        return Ok(failed);
     }
     drop(services);
     println!("test: all steps passed in {} s", begun.elapsed().as_secs());
     Ok(ExitCode::SUCCESS)
 }
 
-/// The arguments of each Cargo command, in order.
+/// Runs one Cargo command; the exit code if it failed.
+fn run_step(step: &[String], env: &[(&'static str, String)]) -> anyhow::Result<Option<ExitCode>> {
+    let mut command = workspace::cargo();
+    command.args(step).envs(env.iter().map(|(name, value)| (name, value)));
+    let status = timed(&format!("cargo {}", step.join(" ")), || step::run(command))?;
+    if status.success() {
+        return Ok(None);
+    }
+    eprintln!("test: `cargo {}` failed ({status})", step.join(" "));
+    Ok(Some(step::exit_code(status)))
+}
+
+/// The arguments of each Cargo command, in order. The last needs the servers.
 fn steps(runner_args: &[String], locked: bool, nextest: bool) -> Vec<Vec<String>> {
     let locked: &[&str] = if locked { &["--locked"] } else { &[] };
     let runner: &[&str] = if nextest { &["nextest", "run"] } else { &["test"] };

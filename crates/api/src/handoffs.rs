@@ -3,7 +3,7 @@
 use crate::{list::list, parse};
 use cardwire_handoff::{Gate, Load, LoadRequest, LoadedPart, Mode, Package, Part, PartRef, Problem};
 use cardwire_kernel::HandoffView;
-use cardwire_model::{BoxId, Invalid, Resource, limits};
+use cardwire_model::{BoxId, CanonicalJson, Invalid, Resource, limits};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -275,7 +275,7 @@ pub struct LoadedOut {
     pub path: String,
     /// What it says.
     #[schema(value_type = Value)]
-    pub content: Value,
+    pub content: CanonicalJson,
     /// Estimated tokens of that.
     pub tokens: u32,
     /// Whether it was shortened.

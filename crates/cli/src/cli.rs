@@ -42,9 +42,9 @@ pub(crate) struct Globals {
         default_value = ".cardwire"
     )]
     pub(crate) data_dir: PathBuf,
-    /// The directory below which projects have their files; `workspace` in the data directory when absent. A server has its
-    /// own.
-    #[arg(long, global = true, value_name = "DIR", env = "CARDWIRE_WORKSPACE_ROOT", hide_env_values = true)]
+    /// The directory or bucket (s3://BUCKET/PREFIX) below which projects have their files; `workspace` in the data
+    /// directory when absent. A server has its own.
+    #[arg(long, global = true, value_name = "ROOT", env = "CARDWIRE_WORKSPACE_ROOT", hide_env_values = true)]
     pub(crate) workspace_root: Option<PathBuf>,
     /// Print the server's JSON instead of a table.
     #[arg(long, global = true)]

@@ -13,7 +13,7 @@ use axum::{
     http::{HeaderValue, Request, header},
 };
 use cardwire_bus::{Bus, ToolCall};
-use cardwire_handoff::LocalFiles;
+use cardwire_handoff::Files;
 use cardwire_kernel::{
     Kernel,
     ids::{IdSource, SystemIds},
@@ -58,7 +58,7 @@ impl fmt::Debug for RouterPort {
 
 impl RouterPort {
     /// A router of its own, so that the worker does not use up what others may ask.
-    pub(crate) fn new(kernel: &Arc<Kernel>, token: TokenSecret, files: LocalFiles) -> Self {
+    pub(crate) fn new(kernel: &Arc<Kernel>, token: TokenSecret, files: Arc<dyn Files>) -> Self {
         let config = ServerConfig {
             requests_per_second: u32::MAX,
             workspace: Some(files),

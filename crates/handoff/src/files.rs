@@ -3,6 +3,8 @@
 //! The trait must not know packages: it is handed safe paths and gives bytes. An implementation gives the bytes of a
 //! regular file below its root, or an error that says why not (SEC-06).
 
+mod below;
+mod kept;
 mod local;
 mod write;
 
@@ -10,9 +12,10 @@ use crate::{
     SafePath,
     problem::{Findings, Place, Refusal, RefusalKind, code},
 };
-use std::io;
+use std::{io, sync::Arc};
 use thiserror::Error;
 
+pub use below::Below;
 pub use local::LocalFiles;
 
 /// Files below the root it was opened on.
@@ -36,7 +39,48 @@ pub trait Files: Send + Sync {
 
     /// Writes a file, all of it or nothing, in place of what may be there. `Ok` is durable.
     fn replace(&self, path: &SafePath, bytes: &[u8]) -> Result<(), FileError>;
+
+    /// The same files for one piece of work, which remembers the way to them until it is done. A directory that is moved
+    /// meanwhile is seen where it was.
+    fn kept(&self) -> Box<dyn Files + '_>;
 }
+
+/// Whatever leads to files is as good as they are.
+macro_rules! files_behind {
+    ($($pointer:ty),*) => {$(
+        impl<F: Files + ?Sized> Files for $pointer {
+            fn stat(&self, path: &SafePath) -> Result<Stat, FileError> {
+                (**self).stat(path)
+            }
+
+            fn read(&self, path: &SafePath, max_bytes: u64) -> Result<Vec<u8>, FileError> {
+                (**self).read(path, max_bytes)
+            }
+
+            fn list(
+                &self,
+                dir: &SafePath,
+                each: &mut dyn FnMut(&str) -> Result<(), FileError>,
+            ) -> Result<(), FileError> {
+                (**self).list(dir, each)
+            }
+
+            fn create(&self, path: &SafePath, bytes: &[u8]) -> Result<Written, FileError> {
+                (**self).create(path, bytes)
+            }
+
+            fn replace(&self, path: &SafePath, bytes: &[u8]) -> Result<(), FileError> {
+                (**self).replace(path, bytes)
+            }
+
+            fn kept(&self) -> Box<dyn Files + '_> {
+                (**self).kept()
+            }
+        }
+    )*};
+}
+
+files_behind!(&F, Box<F>, Arc<F>);
 
 /// What is known of a regular file without reading it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,8 +119,8 @@ pub enum FileError {
     /// It exists, with other bytes.
     #[error("exists already, with other content")]
     Exists,
-    /// The file system failed.
-    #[error("the file system failed: {0}")]
+    /// The file system or the object store failed.
+    #[error("cannot be read or written: {0}")]
     Io(#[source] io::Error),
 }
 

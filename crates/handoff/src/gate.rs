@@ -52,7 +52,8 @@ pub fn check_files(
     files: &dyn Files,
     options: &CheckOptions<'_>,
 ) -> Result<Vec<Problem>, Refusal> {
-    let check = Check { files, options, looked_at: Cell::new(0) };
+    let files = files.kept();
+    let check = Check { files: &*files, options, looked_at: Cell::new(0) };
     let mut findings = Findings::default();
     match package.body() {
         Body::Design(paths) | Body::Registered(paths) => check.paths(paths, &mut findings),

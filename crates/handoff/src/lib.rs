@@ -26,7 +26,7 @@ mod types;
 mod workspace;
 
 pub use checked::{Checked, is_report};
-pub use files::{FileError, Files, LocalFiles, Stat, Written};
+pub use files::{Below, FileError, Files, LocalFiles, Stat, Written};
 pub use fit::{Fitted, fit};
 pub use gate::{CheckOptions, Gate, check_files};
 pub use iteration::Iteration;

@@ -9,8 +9,8 @@ mod select;
 mod truncate;
 
 use crate::{
-    Files, Package, Part, Refusal, RefusalKind, SafePath, files::FileError, part::SUMMARY, problem::code,
-    summary,
+    Files, Package, Part, Refusal, RefusalKind, SafePath, UnsafePath, files::FileError, part::SUMMARY,
+    problem::code, summary,
 };
 use cardwire_model::{
     CanonicalJson,
@@ -57,7 +57,7 @@ pub struct LoadedPart {
     /// Its file, below `execution_output_dir`.
     pub path: String,
     /// What the file says.
-    pub content: Value,
+    pub content: CanonicalJson,
     /// Estimated tokens of the content's canonical text.
     pub tokens: u32,
     /// Whether it was shortened.
@@ -88,8 +88,9 @@ pub fn load(package: &Package, files: &dyn Files, request: &LoadRequest) -> Resu
         return Err(Refusal::request("handoff_type", "only execute_to_init has something to load"));
     };
     request.check()?;
+    let files = files.kept();
     let mut loader = Loader {
-        files,
+        files: &*files,
         dir: &execution.dir,
         bytes_left: LOAD_BYTES,
         load: Load { budget: request.budget, ..Load::default() },
@@ -99,8 +100,10 @@ pub fn load(package: &Package, files: &dyn Files, request: &LoadRequest) -> Resu
     } else {
         None
     };
-    for entry in select::cases(package, execution, report.as_ref(), request, &mut loader)? {
-        loader.case(&entry, &request.case_parts());
+    let index = select::index(package, execution, report.as_ref(), request, &mut loader);
+    let parts = request.case_parts();
+    for entry in select::cases(&index, report.as_ref(), request, &mut loader)? {
+        loader.case(&entry, &parts);
     }
     Ok(loader.load)
 }
@@ -121,7 +124,7 @@ impl Loader<'_> {
 
     fn push(&mut self, sample_id: Option<&str>, part: Part, path: &str, text: Text, truncated: bool) {
         self.load.used = self.load.used.saturating_add(text.tokens);
-        let (content, tokens) = (text.value, text.tokens);
+        let (content, tokens) = (text.json, text.tokens);
         let sample_id = sample_id.map(str::to_owned);
         self.load.loaded.push(LoadedPart {
             sample_id,
@@ -149,7 +152,7 @@ impl Loader<'_> {
             let message = format!("{path}: {reason}");
             Refusal::new(RefusalKind::Unprocessable, code::INVALID_REPORT, None, message).about(path)
         })?;
-        let report = whole.value.clone();
+        let report = whole.json.to_value();
         let tokens = whole.tokens;
         if tokens <= self.left() || !hard {
             self.load.over_budget = tokens > self.left();
@@ -208,31 +211,41 @@ impl Loader<'_> {
 
     /// Reads a file of the iteration.
     fn read(&mut self, below: &str) -> Result<Vec<u8>, FileError> {
-        let path = self.dir.join(below).map_err(|error| FileError::unsafe_because(error.to_string()))?;
+        self.read_path(&SafePath::parse(below).map_err(is_unsafe)?)
+    }
+
+    fn read_path(&mut self, below: &SafePath) -> Result<Vec<u8>, FileError> {
+        let path = self.dir.join_path(below).map_err(is_unsafe)?;
         let bytes = self.files.read(&path, HANDOFF_FILE_BYTES.min(self.bytes_left))?;
         self.bytes_left = self.bytes_left.saturating_sub(bytes.len() as u64);
         Ok(bytes)
     }
 }
 
+fn is_unsafe(error: UnsafePath) -> FileError {
+    FileError::unsafe_because(error.to_string())
+}
+
 /// JSON and what it takes.
 struct Text {
-    value: Value,
+    json: CanonicalJson,
     tokens: u32,
 }
 
 impl Text {
     fn parse(bytes: &[u8]) -> Result<Self, String> {
-        let text = std::str::from_utf8(bytes).map_err(|error| format!("not UTF-8: {error}"))?;
-        let json = CanonicalJson::parse(text, "content").map_err(|invalid| format!("not JSON: {invalid}"))?;
-        Ok(Self { value: json.to_value(), tokens: token_count::estimate(json.as_str()) })
+        Ok(Self::new(summary::canonical(bytes)?))
+    }
+
+    fn new(json: CanonicalJson) -> Self {
+        let tokens = token_count::estimate(json.as_str());
+        Self { json, tokens }
     }
 
     /// A shorter one, if shortening makes it shorter.
     fn truncated(&self, part: Part, key_turns: &[u64]) -> Option<Self> {
-        let value = truncate_part(part, &self.value, key_turns);
-        let json = CanonicalJson::from_value(&value).ok()?;
-        let tokens = token_count::estimate(json.as_str());
-        (tokens < self.tokens).then_some(Self { value, tokens })
+        let value = truncate_part(part, &self.json.to_value(), key_turns);
+        let short = Self::new(CanonicalJson::from_value(&value).ok()?);
+        (short.tokens < self.tokens).then_some(short)
     }
 }

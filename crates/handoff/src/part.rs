@@ -64,7 +64,7 @@ impl Part {
 
     /// The same as a path, if the id can be part of one: an id with a slash in it cannot.
     pub(crate) fn path(self, sample_id: &str) -> Result<SafePath, UnsafePath> {
-        check_sample_id(sample_id)?;
+        check_name(sample_id)?;
         SafePath::parse(&self.file(sample_id))
     }
 }
@@ -104,10 +104,15 @@ pub(crate) fn iteration_of(dir: &SafePath) -> Option<u64> {
 
 /// An id becomes a name of files, and a hidden one would not be found again.
 pub(crate) fn check_sample_id(id: &str) -> Result<(), UnsafePath> {
-    if id.contains('/') || id.starts_with('.') {
+    check_name(id)?;
+    SafePath::parse(id).map(drop)
+}
+
+fn check_name(id: &str) -> Result<(), UnsafePath> {
+    if id.is_empty() || id.contains('/') || id.starts_with('.') {
         return Err(UnsafePath("a sample_id is a name of files: no slash, no dot at its start".to_owned()));
     }
-    SafePath::parse(id).map(drop)
+    Ok(())
 }
 
 #[cfg(test)]

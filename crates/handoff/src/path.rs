@@ -29,9 +29,7 @@ impl SafePath {
         if text.is_empty() {
             return refuse("a path cannot be empty");
         }
-        if text.len() > HANDOFF_PATH_BYTES {
-            return Err(UnsafePath(format!("a path has at most {HANDOFF_PATH_BYTES} bytes")));
-        }
+        check_length(text)?;
         if text.starts_with('/') {
             return refuse("the path must be relative");
         }
@@ -52,9 +50,7 @@ impl SafePath {
                 _ => names += 1,
             }
         }
-        if names > HANDOFF_PATH_NAMES {
-            return Err(UnsafePath(format!("a path has at most {HANDOFF_PATH_NAMES} names")));
-        }
+        check_names(names)?;
         Ok(Self(text.to_owned()))
     }
 
@@ -65,9 +61,19 @@ impl SafePath {
 
     /// A path below this one.
     pub fn join(&self, below: &str) -> Result<Self, UnsafePath> {
-        // Checked by itself first: joined, an absolute path would look like a relative one.
-        let below = Self::parse(below)?;
-        Self::parse(&format!("{}/{}", self.0, below.0))
+        // Checked by itself: joined, an absolute path would look like a relative one.
+        self.join_path(&Self::parse(below)?)
+    }
+
+    /// The same for a path that is checked.
+    pub fn join_path(&self, below: &Self) -> Result<Self, UnsafePath> {
+        let mut joined = String::with_capacity(self.0.len() + 1 + below.0.len());
+        joined.push_str(&self.0);
+        joined.push('/');
+        joined.push_str(&below.0);
+        check_length(&joined)?;
+        check_names(self.names().count() + below.names().count())?;
+        Ok(Self(joined))
     }
 
     /// Its names, outermost first. There is at least one.
@@ -75,10 +81,32 @@ impl SafePath {
         self.0.split('/')
     }
 
+    /// The directory it is in, unless that is the root, and its last name.
+    pub fn split(&self) -> (Option<&str>, &str) {
+        match self.0.rsplit_once('/') {
+            Some((dir, name)) => (Some(dir), name),
+            None => (None, &self.0),
+        }
+    }
+
     /// The last name.
     pub fn file_name(&self) -> &str {
-        self.0.rsplit('/').next().unwrap_or(&self.0)
+        self.split().1
     }
+}
+
+fn check_length(path: &str) -> Result<(), UnsafePath> {
+    if path.len() > HANDOFF_PATH_BYTES {
+        return Err(UnsafePath(format!("a path has at most {HANDOFF_PATH_BYTES} bytes")));
+    }
+    Ok(())
+}
+
+fn check_names(names: usize) -> Result<(), UnsafePath> {
+    if names > HANDOFF_PATH_NAMES {
+        return Err(UnsafePath(format!("a path has at most {HANDOFF_PATH_NAMES} names")));
+    }
+    Ok(())
 }
 
 impl fmt::Display for SafePath {

@@ -27,7 +27,8 @@ pub fn package_from_directory(files: &dyn Files, dir: &str, about: Value) -> Res
     let Value::Object(about) = about else {
         return Err(Refusal::request("about", "must be an object"));
     };
-    let scan = Scan { files, dir: &dir };
+    let files = files.kept();
+    let scan = Scan { files: &*files, dir: &dir };
     let report_path = about
         .get(Part::Report.path_field())
         .and_then(Value::as_str)

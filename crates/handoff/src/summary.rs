@@ -1,7 +1,7 @@
 //! `failure_summary.json`: the summary of failed samples, and the complete index when the package's own is not (HO-06).
 
 use crate::{
-    Entry, Files, Package, Refusal, RefusalKind, SafePath,
+    Entry, Files, Package, Refusal, RefusalKind, SafePath, UnsafePath,
     files::FileError,
     package::{INDEX, read_list},
     part::SUMMARY,
@@ -49,16 +49,23 @@ pub(crate) fn path(dir: &SafePath) -> Result<SafePath, Refusal> {
 
 /// A path below the directory of an iteration.
 pub(crate) fn join(dir: &SafePath, below: &str) -> Result<SafePath, Refusal> {
-    dir.join(below).map_err(|error| {
-        Refusal::new(RefusalKind::Invalid, code::UNSAFE_PATH, Some("execution_output_dir"), error.to_string())
-    })
+    dir.join(below).map_err(too_long)
+}
+
+/// A path below the directory is no path any more.
+pub(crate) fn too_long(error: UnsafePath) -> Refusal {
+    Refusal::new(RefusalKind::Invalid, code::UNSAFE_PATH, Some("execution_output_dir"), error.to_string())
 }
 
 /// Reads JSON as strictly as cards are read, so that whatever is loaded can be kept as one.
-pub(crate) fn parse(bytes: &[u8]) -> Result<Value, String> {
+pub(crate) fn canonical(bytes: &[u8]) -> Result<CanonicalJson, String> {
     let text = std::str::from_utf8(bytes).map_err(|error| format!("not UTF-8: {error}"))?;
-    let json = CanonicalJson::parse(text, "content").map_err(|invalid| format!("not JSON: {invalid}"))?;
-    Ok(json.to_value())
+    CanonicalJson::parse(text, "content").map_err(|invalid| format!("not JSON: {invalid}"))
+}
+
+/// The same as a tree.
+pub(crate) fn parse(bytes: &[u8]) -> Result<Value, String> {
+    Ok(canonical(bytes)?.to_value())
 }
 
 /// The entries of the complete index: under its key, or the file itself.

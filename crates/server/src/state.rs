@@ -1,7 +1,7 @@
 //! What every handler shares.
 
 use crate::{limit::RateLimit, workspace::Workspace};
-use cardwire_handoff::LocalFiles;
+use cardwire_handoff::Files;
 use cardwire_kernel::Kernel;
 use cardwire_model::limits;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ pub struct ServerConfig {
     /// Requests per second of one token.
     pub requests_per_second: u32,
     /// Where projects have their files; without it they have none.
-    pub workspace: Option<LocalFiles>,
+    pub workspace: Option<Arc<dyn Files>>,
     /// The text of `/metrics`.
     pub render_metrics: Arc<dyn Fn() -> String + Send + Sync>,
 }

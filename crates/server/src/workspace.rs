@@ -1,10 +1,10 @@
-//! Where the files of projects are: below one directory, opened when the server starts (SEC-06).
+//! Where the files of projects are: below one root, opened when the server starts (SEC-06).
 //!
 //! Whatever looks at files does so on a thread that may wait, never on those that serve requests.
 
 use crate::error::ApiError;
 use cardwire_api::ErrorCode;
-use cardwire_handoff::{FileError, Files, LocalFiles, SafePath, Stat, Written};
+use cardwire_handoff::{Below, FileError, Files, SafePath, Stat, Written};
 use cardwire_model::{Invalid, Project};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
@@ -15,23 +15,23 @@ const AT_ONCE: usize = 8;
 /// The workspace root, if the server has one.
 #[derive(Clone)]
 pub(crate) struct Workspace {
-    root: Option<Arc<LocalFiles>>,
+    root: Option<Arc<dyn Files>>,
     places: Arc<Semaphore>,
 }
 
 impl Workspace {
-    pub(crate) fn new(root: Option<LocalFiles>) -> Self {
-        Self { root: root.map(Arc::new), places: Arc::new(Semaphore::new(AT_ONCE)) }
+    pub(crate) fn new(root: Option<Arc<dyn Files>>) -> Self {
+        Self { root, places: Arc::new(Semaphore::new(AT_ONCE)) }
     }
 
     /// The files of a project, or of no one in particular.
     pub(crate) fn files(&self, project: Option<&Project>) -> Result<Arc<dyn Files>, ApiError> {
         let Some(root) = &self.root else { return Ok(Arc::new(Nowhere)) };
         let below = project.and_then(|project| project.settings.workspace_root.as_deref());
-        let Some(below) = below else { return Ok(Arc::clone(root) as _) };
+        let Some(below) = below else { return Ok(Arc::clone(root)) };
         let below = SafePath::parse(below)
             .map_err(|why| Invalid::field("settings/workspace_root", why.to_string()))?;
-        Ok(Arc::new(Below { root: Arc::clone(root), below }))
+        Ok(Arc::new(Below::new(Arc::clone(root), below)))
     }
 
     /// Does something with files, on a thread that may wait for them.
@@ -58,44 +58,6 @@ impl Workspace {
     }
 }
 
-/// The files below a directory of the root, which need not be there yet.
-struct Below {
-    root: Arc<LocalFiles>,
-    below: SafePath,
-}
-
-impl Below {
-    fn path(&self, path: &SafePath) -> Result<SafePath, FileError> {
-        self.below.join(path.as_str()).map_err(|why| FileError::Unsafe { why: why.to_string() })
-    }
-}
-
-impl Files for Below {
-    fn stat(&self, path: &SafePath) -> Result<Stat, FileError> {
-        self.root.stat(&self.path(path)?)
-    }
-
-    fn read(&self, path: &SafePath, max_bytes: u64) -> Result<Vec<u8>, FileError> {
-        self.root.read(&self.path(path)?, max_bytes)
-    }
-
-    fn list(
-        &self,
-        dir: &SafePath,
-        each: &mut dyn FnMut(&str) -> Result<(), FileError>,
-    ) -> Result<(), FileError> {
-        self.root.list(&self.path(dir)?, each)
-    }
-
-    fn create(&self, path: &SafePath, bytes: &[u8]) -> Result<Written, FileError> {
-        self.root.create(&self.path(path)?, bytes)
-    }
-
-    fn replace(&self, path: &SafePath, bytes: &[u8]) -> Result<(), FileError> {
-        self.root.replace(&self.path(path)?, bytes)
-    }
-}
-
 /// A place where there is nothing.
 struct Nowhere;
 
@@ -118,5 +80,9 @@ impl Files for Nowhere {
 
     fn replace(&self, _: &SafePath, _: &[u8]) -> Result<(), FileError> {
         Err(FileError::Missing)
+    }
+
+    fn kept(&self) -> Box<dyn Files + '_> {
+        Box::new(self)
     }
 }

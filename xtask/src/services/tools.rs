@@ -22,6 +22,8 @@ const SCHEMATHESIS: PythonTool =
 // Libraries bring no program of their own: what has them is Python itself.
 const OPENAI: PythonTool = PythonTool { package: "openai", version: "3.49.0", program: "python" };
 const ANTHROPIC: PythonTool = PythonTool { package: "anthropic", version: "2.8.0", program: "python" };
+/// The service is named because everything that Amazon offers would be installed otherwise.
+const MOTO: PythonTool = PythonTool { package: "moto[s3,server]", version: "5.2.5", program: "moto_server" };
 const MCP: PythonTool = PythonTool { package: "mcp", version: "2.3.0", program: "python" };
 
 /// The directory that holds all of PostgreSQL's server programs.
@@ -68,6 +70,11 @@ pub(super) fn sdk_python() -> anyhow::Result<PathBuf> {
     MCP.ensure()?;
     OPENAI.ensure()?;
     ANTHROPIC.ensure()
+}
+
+/// The program `moto_server`, which speaks S3.
+pub(super) fn moto_server() -> anyhow::Result<PathBuf> {
+    MOTO.ensure()
 }
 
 pub(super) fn is_root() -> anyhow::Result<bool> {

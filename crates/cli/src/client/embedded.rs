@@ -7,7 +7,7 @@ use axum::{
     body::{Body, to_bytes},
     http::{Method, Request, Response, header},
 };
-use cardwire_handoff::LocalFiles;
+use cardwire_handoff::Files;
 use cardwire_kernel::{Kernel, KernelConfig};
 use cardwire_model::TokenSecret;
 use cardwire_server::ServerConfig;
@@ -24,7 +24,7 @@ pub(crate) struct Embedded {
     router: Router,
     kernel: Arc<Kernel>,
     token: TokenSecret,
-    files: LocalFiles,
+    files: Arc<dyn Files>,
 }
 
 impl Embedded {
@@ -33,7 +33,7 @@ impl Embedded {
     pub(crate) async fn open(
         dir: &DataDir,
         token: Option<TokenSecret>,
-        files: LocalFiles,
+        files: Arc<dyn Files>,
     ) -> Result<Self, EmbedError> {
         let store = store::open_sqlite(dir).map_err(EmbedError::Open)?;
         let config = KernelConfig { cache_bytes: CACHE_BYTES, ..KernelConfig::new(Arc::new(store)) };
@@ -44,14 +44,14 @@ impl Embedded {
     pub(crate) async fn open_working(
         dir: &DataDir,
         token: Option<TokenSecret>,
-        files: LocalFiles,
+        files: Arc<dyn Files>,
     ) -> Result<Self, EmbedError> {
         let store = store::open_sqlite(dir).map_err(EmbedError::Open)?;
         Self::over(Kernel::start(KernelConfig::new(Arc::new(store))), dir, token, files).await
     }
 
     /// The kernel, the token that opens it, and the files beside it.
-    pub(crate) fn inside(&self) -> (&Arc<Kernel>, &TokenSecret, &LocalFiles) {
+    pub(crate) fn inside(&self) -> (&Arc<Kernel>, &TokenSecret, &Arc<dyn Files>) {
         (&self.kernel, &self.token, &self.files)
     }
 
@@ -59,14 +59,16 @@ impl Embedded {
         kernel: Arc<Kernel>,
         dir: &DataDir,
         token: Option<TokenSecret>,
-        files: LocalFiles,
+        files: Arc<dyn Files>,
     ) -> Result<Self, EmbedError> {
         let token = match token {
             Some(token) => token,
             None => admin::ensure(&kernel, dir).await.map_err(EmbedError::Token)?,
         };
-        let config =
-            ServerConfig { workspace: Some(files.clone()), ..ServerConfig::new(env!("CARGO_PKG_VERSION")) };
+        let config = ServerConfig {
+            workspace: Some(Arc::clone(&files)),
+            ..ServerConfig::new(env!("CARGO_PKG_VERSION"))
+        };
         let router = cardwire_server::router(Arc::clone(&kernel), config);
         Ok(Self { router, kernel, token, files })
     }

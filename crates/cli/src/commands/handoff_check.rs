@@ -74,7 +74,11 @@ pub(crate) async fn run(args: ValidateArgs, context: &Context) -> Result<(), Fai
             client.close().await;
             outcome?
         }
-        Some(_) | None => check(&args, &workspace::open_here(context)?)?,
+        Some(_) | None => {
+            let files = workspace::open_here(context)?;
+            // Files are waited for, and nothing else is to be done here.
+            tokio::task::block_in_place(|| check(&args, &files))?
+        }
     };
     tell(&outcome, output)
 }

@@ -84,7 +84,7 @@ pub(crate) async fn run(args: NewArgs, context: &Context) -> Result<(), Failure>
             fields.insert("trigger_reason".to_owned(), reason.into());
             fields.insert("modification_suggestions_summary".to_owned(), suggestions.into());
             let files = workspace::open_here(context)?;
-            package_from_directory(&files, &directory, Value::Object(fields))
+            tokio::task::block_in_place(|| package_from_directory(&files, &directory, Value::Object(fields)))
                 .map_err(|refusal| refused(&refusal))?
         }
     };

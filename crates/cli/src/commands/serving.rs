@@ -6,7 +6,7 @@ use crate::{
     signals::Signals, telemetry::metrics,
 };
 use axum::{Router, serve::Listener};
-use cardwire_handoff::LocalFiles;
+use cardwire_handoff::Files;
 use cardwire_kernel::Kernel;
 use cardwire_server::{ServerConfig, TlsListener};
 use cardwire_worker::Elsewhere;
@@ -36,7 +36,7 @@ pub(crate) struct Serving<'a> {
     pub(crate) allow_hosts: Vec<String>,
     pub(crate) rate_limit: NonZeroU32,
     /// Where projects have their files.
-    pub(crate) workspace: LocalFiles,
+    pub(crate) workspace: Arc<dyn Files>,
     /// How many turns of teams' agents run in this process.
     pub(crate) worker_turns: usize,
     /// Where their tools are.

@@ -11,7 +11,7 @@ use crate::{
     signals::Signals,
     telemetry::ExportArgs,
 };
-use cardwire_handoff::LocalFiles;
+use cardwire_handoff::Files;
 use cardwire_kernel::{
     Kernel,
     ids::{IdSource, SystemIds},
@@ -118,14 +118,14 @@ pub(super) fn beside(client: &Client, mcp: McpServers) -> Option<watch::Sender<b
 pub(super) fn inside(
     kernel: &Arc<Kernel>,
     token: &TokenSecret,
-    files: &LocalFiles,
+    files: &Arc<dyn Files>,
     turns: usize,
     elsewhere: Elsewhere,
 ) -> Option<watch::Sender<bool>> {
     if turns == 0 {
         return None;
     }
-    let port = Arc::new(RouterPort::new(kernel, token.clone(), files.clone()));
+    let port = Arc::new(RouterPort::new(kernel, token.clone(), Arc::clone(files)));
     // The same data directory has the same name, and no two processes have the same directory.
     let name = format!("in-{}", &Hash256::of(token.expose().as_bytes()).to_string()[..16]);
     let config = WorkerConfig {

@@ -1,6 +1,6 @@
 //! `cardwire handoff`, and the loop of design, trial and revision that comes as an example (HO-01..HO-15, LD-01..LD-10).
 
-use crate::support::{Backend, Home, eventually, everywhere};
+use crate::support::{Backend, Home, Run, eventually, everywhere, exchange};
 use crate::teams::stage::Process;
 use serde_json::{Value, json};
 use std::{
@@ -173,6 +173,52 @@ fn the_leave_application_loop_does_the_same_everywhere() {
     let _server = home.up(&["--worker-turns", "0"]);
     let _worker = Process::worker(&home, "w");
     assert_eq!(looped(&home), first);
+}
+
+/// The same with files in a bucket: the server writes and reads them there, and so do commands without a server.
+#[test]
+fn the_leave_application_loop_works_in_a_bucket() {
+    let url = std::env::var("CARDWIRE_TEST_S3").expect("CARDWIRE_TEST_S3: run `cargo xtask services`");
+    let bucket = format!("leave-{}", std::process::id());
+    let address = url.strip_prefix("http://").unwrap();
+    let make = format!(
+        "PUT /{bucket} HTTP/1.1\r\nhost: {address}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+    );
+    assert_eq!(exchange(address, make.as_bytes()).status, 200);
+    let variables =
+        [("AWS_ENDPOINT_URL", url.as_str()), ("AWS_ACCESS_KEY_ID", "k"), ("AWS_SECRET_ACCESS_KEY", "s")];
+    let root = format!("--workspace-root=s3://{bucket}/teams/one");
+
+    let home = Home::new(Backend::Sqlite);
+    let server = home.up_with(&[&root], &variables);
+    let told = home.json(&["run", TEAM, QUERY, "-p", "leave"]);
+    assert_eq!(told["status"], "success", "{told:#}");
+    let list = home.json(&["handoff", "list", "-p", "leave"]);
+    let last = list["items"][3]["handoff_id"].as_str().unwrap();
+    let load = home.json(&["handoff", "load", last, "-p", "leave", "--mode", "full"]);
+    assert!(load["loaded"].as_array().unwrap().len() > 3, "{load:#}");
+    assert!(!workspace(&home).join("scenarios").exists(), "nothing is on this machine");
+    drop(server);
+
+    let with_bucket = |args: &[&str]| {
+        let mut command = home.command(args);
+        command.arg(&root).envs(variables);
+        Run::of(command, "")
+    };
+    let dir = "scenarios/leave_application/execution_outputs/iteration_2";
+    let valid = with_bucket(&["handoff", "validate", dir, "--deep"]).ok();
+    assert!(valid.starts_with("valid: execute_to_init"), "{valid}");
+    let mut new = NEW;
+    new[3] = dir;
+    with_bucket(&new).ok();
+    let made = std::fs::read_to_string(home.root().join("package.json")).unwrap();
+    let made: Value = serde_json::from_str(&made).unwrap();
+    assert_eq!(made["failure_samples_index"].as_array().unwrap().len(), 3);
+    // What is not there is a file that is missing, and a root that is none a mistake.
+    let missing = with_bucket(&["handoff", "validate", "scenarios/nowhere"]);
+    assert_ne!(missing.code, 0, "{missing:?}");
+    let wrong = home.cardwire(&["handoff", "validate", dir, "--workspace-root", "s3:///x"]);
+    assert!(wrong.code == 2 && wrong.stderr.contains("no name of a bucket"), "{wrong:?}");
 }
 
 /// What came of the loop: its files, what each package says, and the deliverable.

@@ -4,7 +4,7 @@
 //! Nobody who changes names in between can therefore lead a walk out of the root. What is read is judged on the very
 //! handle it is read from: a regular file with a single name.
 
-use super::{FileError, Files, Stat, Written, write};
+use super::{FileError, Files, Stat, Written, kept::Kept, write};
 use crate::SafePath;
 use rustix::{
     fd::{AsFd, BorrowedFd, OwnedFd},
@@ -37,45 +37,30 @@ impl LocalFiles {
         Ok(Self { root: Arc::new(root) })
     }
 
-    /// The files below one of its directories.
-    pub fn below(&self, dir: &SafePath) -> Result<Self, FileError> {
-        let mut at = Handle::Root(self.root.as_fd());
-        for name in dir.names() {
-            at = Handle::Opened(open_dir(at.as_fd(), name)?);
-        }
-        match at {
-            Handle::Root(_) => Ok(self.clone()),
-            Handle::Opened(root) => Ok(Self { root: Arc::new(root) }),
-        }
-    }
-
     /// The directory that a path is in, and its last name.
-    fn parent<'p>(&self, path: &'p SafePath) -> Result<(Handle<'_>, &'p str), FileError> {
-        let mut at = Handle::Root(self.root.as_fd());
-        let mut names = path.names().peekable();
-        while let Some(name) = names.next() {
-            if names.peek().is_none() {
-                return Ok((at, name));
-            }
-            at = Handle::Opened(open_dir(at.as_fd(), name)?);
-        }
-        Err(FileError::Missing)
+    pub(super) fn parent<'p>(&self, path: &'p SafePath) -> Result<(Arc<OwnedFd>, &'p str), FileError> {
+        self.walk(path, open_dir)
     }
 
     /// The same, with the directories made where they are missing.
-    fn make_parent<'p>(&self, path: &'p SafePath) -> Result<(Handle<'_>, &'p str), FileError> {
-        let mut at = Handle::Root(self.root.as_fd());
-        let mut names = path.names().peekable();
-        while let Some(name) = names.next() {
-            if names.peek().is_none() {
-                return Ok((at, name));
-            }
-            at = Handle::Opened(match open_dir(at.as_fd(), name) {
-                Err(FileError::Missing) => write::make_dir(at.as_fd(), name)?,
-                opened => opened?,
-            });
+    fn make_parent<'p>(&self, path: &'p SafePath) -> Result<(Arc<OwnedFd>, &'p str), FileError> {
+        self.walk(path, |parent, name| match open_dir(parent, name) {
+            Err(FileError::Missing) => write::make_dir(parent, name),
+            opened => opened,
+        })
+    }
+
+    fn walk<'p>(
+        &self,
+        path: &'p SafePath,
+        open: impl Fn(BorrowedFd<'_>, &str) -> Result<OwnedFd, FileError>,
+    ) -> Result<(Arc<OwnedFd>, &'p str), FileError> {
+        let (dir, name) = path.split();
+        let mut at = Arc::clone(&self.root);
+        for name in dir.into_iter().flat_map(|dir| dir.split('/')) {
+            at = Arc::new(open(at.as_fd(), name)?);
         }
-        Err(FileError::Missing)
+        Ok((at, name))
     }
 }
 
@@ -117,20 +102,9 @@ impl Files for LocalFiles {
         let (dir, name) = self.make_parent(path)?;
         write::replace_at(dir.as_fd(), name, bytes)
     }
-}
 
-/// The root, or a directory on the way.
-enum Handle<'a> {
-    Root(BorrowedFd<'a>),
-    Opened(OwnedFd),
-}
-
-impl AsFd for Handle<'_> {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        match self {
-            Self::Root(handle) => *handle,
-            Self::Opened(handle) => handle.as_fd(),
-        }
+    fn kept(&self) -> Box<dyn Files + '_> {
+        Box::new(Kept::new(self))
     }
 }
 

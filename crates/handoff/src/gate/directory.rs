@@ -10,7 +10,7 @@ use crate::{
     report, summary,
 };
 use serde_json::Value;
-use std::collections::HashSet;
+use std::{borrow::Cow, collections::HashSet};
 
 pub(super) fn check(
     check: &Check<'_>,
@@ -89,8 +89,8 @@ impl Directory<'_> {
             let Some(path) = entry.path(part) else { continue };
             let field = at.map(|at| format!("{at}/{}", part.path_field()));
             let place = Place { file: Some(path.as_str()), field: field.as_deref() };
-            if let Err(error) = self
-                .part(path.as_str(), &entry.sample_id, place, findings, |bytes| entry.agrees(part, bytes))?
+            if let Err(error) =
+                self.part(path, &entry.sample_id, place, findings, |bytes| entry.agrees(part, bytes))?
             {
                 error.report(place, findings);
             }
@@ -140,7 +140,7 @@ impl Directory<'_> {
                 }
             };
             let place = Place::file(path.as_str());
-            match (self.part(path.as_str(), id, place, findings, |_| true)?, part) {
+            match (self.part(&path, id, place, findings, |_| true)?, part) {
                 (Ok(()), _) => {}
                 (Err(FileError::Missing), Part::Attribution) => {
                     findings.warning("attribution_missing", place, "is missing; the sample passed");
@@ -154,13 +154,13 @@ impl Directory<'_> {
     /// One file of a sample: there, and in a deep check also what it should be.
     fn part(
         &self,
-        below: &str,
+        below: &SafePath,
         sample_id: &str,
         place: Place<'_>,
         findings: &mut Findings,
         agrees: impl FnOnce(&[u8]) -> bool,
     ) -> Result<Result<(), FileError>, Refusal> {
-        let path = summary::join(self.dir, below)?;
+        let path = self.dir.join_path(below).map_err(summary::too_long)?;
         if !self.check.options.deep {
             return Ok(self.check.stat(&path).map(drop));
         }
@@ -171,10 +171,14 @@ impl Directory<'_> {
         if !agrees(&bytes) {
             findings.error(code::INVALID_FILE, place, "has changed since its hash was taken");
         }
-        match summary::parse(&bytes) {
-            Ok(value) => {
-                let inner = value.get("sample_id");
-                if inner.is_some_and(|inner| inner.as_str() != Some(sample_id)) {
+        match summary::canonical(&bytes) {
+            Ok(json) => {
+                // Only this member is looked at, so that no tree is made of the rest.
+                let mut members = json.members().into_iter().flatten();
+                let inner = members.find(|(key, _)| key == "sample_id").map(|(_, value)| value);
+                let is =
+                    |inner: &str| serde_json::from_str::<Cow<'_, str>>(inner).is_ok_and(|id| id == sample_id);
+                if inner.is_some_and(|inner| !is(inner)) {
                     let place = Place { field: Some("sample_id"), ..place };
                     findings.error(
                         code::INVALID_FILE,

@@ -2,7 +2,7 @@
 //! then they are left out in the same order, because evaluation and attribution carry the cause.
 
 use super::{Loader, PartRef, Text};
-use crate::{Entry, Part, files::FileError};
+use crate::{Entry, Part, SafePath, files::FileError};
 use cardwire_model::limits::HANDOFF_FILE_BYTES;
 use serde_json::Value;
 
@@ -10,9 +10,9 @@ use serde_json::Value;
 const GIVEN_UP: [Part; 4] = [Part::Trace, Part::Sample, Part::Evaluation, Part::Attribution];
 
 /// A part that was read.
-struct Candidate {
+struct Candidate<'a> {
     part: Part,
-    path: String,
+    path: &'a str,
     whole: Text,
     short: Option<Text>,
     form: Form,
@@ -26,7 +26,7 @@ enum Form {
     Omitted,
 }
 
-impl Candidate {
+impl Candidate<'_> {
     fn tokens(&self) -> u32 {
         match (self.form, &self.short) {
             (Form::Whole, _) | (Form::Short, None) => self.whole.tokens,
@@ -41,10 +41,9 @@ impl Loader<'_> {
         let mut candidates = Vec::new();
         for &part in parts {
             let Some(path) = entry.path(part) else { continue };
-            let path = path.as_str();
             // What cannot fit is not read.
             if self.left() == 0 || self.bytes_left == 0 {
-                self.load.omitted.push(part_ref(entry, part, path, None, None));
+                self.load.omitted.push(part_ref(entry, part, path.as_str(), None, None));
                 continue;
             }
             candidates.extend(self.candidate(entry, part, path));
@@ -56,9 +55,10 @@ impl Loader<'_> {
     }
 
     /// Reads a part; what cannot be used is noted.
-    fn candidate(&mut self, entry: &Entry, part: Part, path: &str) -> Option<Candidate> {
+    fn candidate<'a>(&mut self, entry: &Entry, part: Part, file: &'a SafePath) -> Option<Candidate<'a>> {
+        let path = file.as_str();
         let note = |error: Option<String>| part_ref(entry, part, path, None, error);
-        let bytes = match self.read(path) {
+        let bytes = match self.read_path(file) {
             Ok(bytes) => bytes,
             Err(FileError::Missing) => {
                 self.load.missing.push(note(None));
@@ -79,9 +79,7 @@ impl Loader<'_> {
             return None;
         }
         match Text::parse(&bytes) {
-            Ok(whole) => {
-                Some(Candidate { part, path: path.to_owned(), whole, short: None, form: Form::Whole })
-            }
+            Ok(whole) => Some(Candidate { part, path, whole, short: None, form: Form::Whole }),
             Err(reason) => {
                 self.load.invalid.push(note(Some(reason)));
                 None
@@ -90,7 +88,10 @@ impl Loader<'_> {
     }
 
     /// Gives up as little as is needed.
-    fn shrink(&self, candidates: &mut [Candidate]) {
+    fn shrink(&self, candidates: &mut [Candidate<'_>]) {
+        if total(candidates) <= u64::from(self.left()) {
+            return;
+        }
         let key_turns = key_turns(candidates);
         for form in [Form::Short, Form::Omitted] {
             for part in GIVEN_UP {
@@ -108,17 +109,17 @@ impl Loader<'_> {
         }
     }
 
-    fn settle(&mut self, entry: &Entry, candidate: Candidate) {
+    fn settle(&mut self, entry: &Entry, candidate: Candidate<'_>) {
         let Candidate { part, path, whole, short, form } = candidate;
-        let note = part_ref(entry, part, &path, Some(whole.tokens), None);
+        let note = |tokens: u32| part_ref(entry, part, path, Some(tokens), None);
         match (form, short) {
-            (Form::Omitted, _) => self.load.omitted.push(note),
+            (Form::Omitted, _) => self.load.omitted.push(note(whole.tokens)),
             (Form::Short, Some(short)) => {
-                self.load.truncated.push(note);
-                self.push(Some(&entry.sample_id), part, &path, short, true);
+                self.load.truncated.push(note(whole.tokens));
+                self.push(Some(&entry.sample_id), part, path, short, true);
             }
             (Form::Whole, _) | (Form::Short, None) => {
-                self.push(Some(&entry.sample_id), part, &path, whole, false);
+                self.push(Some(&entry.sample_id), part, path, whole, false);
             }
         }
     }
@@ -128,16 +129,16 @@ fn part_ref(entry: &Entry, part: Part, path: &str, tokens: Option<u32>, error: O
     PartRef { sample_id: Some(entry.sample_id.clone()), part, path: path.to_owned(), tokens, error }
 }
 
-fn total(candidates: &[Candidate]) -> u64 {
+fn total(candidates: &[Candidate<'_>]) -> u64 {
     candidates.iter().map(|candidate| u64::from(candidate.tokens())).sum()
 }
 
 /// The turns that evaluation and attribution speak of.
-fn key_turns(candidates: &[Candidate]) -> Vec<u64> {
+fn key_turns(candidates: &[Candidate<'_>]) -> Vec<u64> {
     let mut turns = Vec::new();
     for candidate in candidates {
         match candidate.part {
-            Part::Evaluation | Part::Attribution => collect(&candidate.whole.value, &mut turns),
+            Part::Evaluation | Part::Attribution => collect(&candidate.whole.json.to_value(), &mut turns),
             Part::Report | Part::Sample | Part::Trace => {}
         }
     }

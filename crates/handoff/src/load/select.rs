@@ -10,27 +10,51 @@ use crate::{
     report,
 };
 use serde_json::Value;
-use std::collections::{HashMap, HashSet};
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet},
+};
 
-pub(super) fn cases(
+/// The samples that are asked for by name; none when all are.
+fn wanted<'a>(request: &'a LoadRequest, typical: &[&'a str]) -> Option<HashSet<&'a str>> {
+    match request.mode {
+        Mode::ReportOnly | Mode::Full => None,
+        Mode::Typical => Some(typical.iter().copied().collect()),
+        Mode::Custom => Some(request.sample_ids.iter().map(String::as_str).collect()),
+    }
+}
+
+/// The index to choose from: the package's own, unless that was shortened and does not name what is wanted.
+pub(super) fn index<'a>(
     package: &Package,
-    execution: &Execution,
+    execution: &'a Execution,
     report: Option<&Value>,
     request: &LoadRequest,
     loader: &mut Loader<'_>,
-) -> Result<Vec<Entry>, Refusal> {
-    let typical = report.map(report::typical_cases).unwrap_or_default();
-    let wanted: HashSet<&str> = match request.mode {
-        Mode::ReportOnly => return Ok(vec![]),
-        Mode::Typical => typical.iter().copied().collect(),
-        Mode::Full => HashSet::new(),
-        Mode::Custom => request.sample_ids.iter().map(String::as_str).collect(),
+) -> Cow<'a, [Entry]> {
+    let needs_more = || {
+        let typical = report.map(report::typical_cases).unwrap_or_default();
+        let named: HashSet<&str> = execution.index.iter().map(|entry| entry.sample_id.as_str()).collect();
+        match wanted(request, &typical) {
+            None => request.mode == Mode::Full,
+            Some(wanted) => !wanted.is_subset(&named),
+        }
     };
-    let named: HashSet<&str> = execution.index.iter().map(|entry| entry.sample_id.as_str()).collect();
-    // A shortened index is looked beyond only if it does not name what is wanted.
-    let needs_more = request.mode == Mode::Full || !wanted.is_subset(&named);
-    let complete = if package.is_truncated() && needs_more { loader.complete_index() } else { None };
-    let index = complete.unwrap_or_else(|| execution.index.clone());
+    let complete = if package.is_truncated() && needs_more() { loader.complete_index() } else { None };
+    complete.map_or(Cow::Borrowed(&execution.index), Cow::Owned)
+}
+
+pub(super) fn cases<'a>(
+    index: &'a [Entry],
+    report: Option<&Value>,
+    request: &LoadRequest,
+    loader: &mut Loader<'_>,
+) -> Result<Vec<Cow<'a, Entry>>, Refusal> {
+    if request.mode == Mode::ReportOnly {
+        return Ok(vec![]);
+    }
+    let typical = report.map(report::typical_cases).unwrap_or_default();
+    let wanted = wanted(request, &typical).unwrap_or_default();
     let by_id: HashMap<&str, &Entry> = index.iter().map(|entry| (entry.sample_id.as_str(), entry)).collect();
 
     if request.mode == Mode::Custom {
@@ -41,16 +65,16 @@ pub(super) fn cases(
     let is_wanted = |id: &str| request.mode == Mode::Full || wanted.contains(id);
     for &id in typical.iter().filter(|id| is_wanted(id)) {
         match (by_id.get(id), request.mode) {
-            (Some(&entry), _) if taken.insert(id) => cases.push(entry.clone()),
+            (Some(&entry), _) if taken.insert(id) => cases.push(Cow::Borrowed(entry)),
             // The report may know a case that the index does not name: its files have the usual names.
-            (None, Mode::Typical) => cases.extend(unnamed(id, loader)),
+            (None, Mode::Typical) => cases.extend(unnamed(id, loader).map(Cow::Owned)),
             (Some(_), _) | (None, Mode::ReportOnly | Mode::Full | Mode::Custom) => {}
         }
     }
     if request.mode != Mode::Typical {
-        let rest = by_priority(&index).into_iter().map(|at| &index[at]);
+        let rest = by_priority(index).into_iter().map(|at| &index[at]);
         let rest = rest.filter(|entry| is_wanted(&entry.sample_id) && taken.insert(entry.sample_id.as_str()));
-        cases.extend(rest.cloned());
+        cases.extend(rest.map(Cow::Borrowed));
     }
     Ok(cases)
 }

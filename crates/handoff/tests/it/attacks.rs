@@ -254,18 +254,46 @@ fn a_file_that_is_replaced_while_it_is_read_is_the_old_one_or_the_new_one() {
 #[test]
 fn an_opened_root_stays_the_directory_it_was() {
     let world = World::seed();
-    let below = world.files.below(&path(DIR)).unwrap();
+    let at = path(&format!("{DIR}/samples/BS_MT_001.json"));
     let moved = world.secret().parent().unwrap().join("moved");
     fs::rename(world.root(), &moved).unwrap();
     let decoy = world.root().join(DIR).join("samples");
     fs::create_dir_all(&decoy).unwrap();
     fs::write(decoy.join("BS_MT_001.json"), SECRET).unwrap();
-    for (files, at) in [
-        (&world.files, format!("{DIR}/samples/BS_MT_001.json")),
-        (&below, "samples/BS_MT_001.json".to_owned()),
-    ] {
-        let bytes = files.read(&path(&at), 1_000).unwrap();
-        assert_eq!(bytes, b"{\"sample_id\":\"BS_MT_001\"}");
+    assert_eq!(world.files.read(&at, 1_000).unwrap(), b"{\"sample_id\":\"BS_MT_001\"}");
+}
+
+/// SEC-06: directories that are kept for one piece of work stay what they were; a link in the place of one leads nowhere.
+#[test]
+fn a_kept_directory_stays_the_directory_it_was() {
+    let world = World::seed();
+    let elsewhere = world.secret().parent().unwrap().join("elsewhere");
+    fs::create_dir_all(&elsewhere).unwrap();
+    fs::write(elsewhere.join("BS_MT_001.json"), SECRET).unwrap();
+    let (first, second) =
+        (path(&format!("{DIR}/samples/BS_MT_001.json")), path(&format!("{DIR}/samples/BS_MT_003.json")));
+    let kept = world.files.kept();
+    kept.read(&first, 1_000).unwrap();
+    fs::rename(world.at("samples"), world.at("moved")).unwrap();
+    symlink(&elsewhere, world.at("samples")).unwrap();
+    assert_eq!(kept.read(&first, 1_000).unwrap(), b"{\"sample_id\":\"BS_MT_001\"}");
+    assert_eq!(kept.stat(&second).unwrap().bytes, 25);
+    // Whoever walks there now finds the link.
+    assert!(matches!(world.files.kept().read(&first, 1_000), Err(FileError::Unsafe { .. })));
+    assert!(matches!(world.files.kept().stat(&first), Err(FileError::Unsafe { .. })));
+}
+
+/// More directories than are kept are walked to again.
+#[test]
+fn files_of_many_directories_are_all_found() {
+    let world = World::empty();
+    let at = |n: usize| path(&format!("d{n}/f"));
+    for n in 0..40 {
+        world.write(at(n).as_str(), &vec![b'x'; n]);
+    }
+    let kept = world.files.kept();
+    for n in (0..40).chain((0..40).rev()) {
+        assert_eq!(kept.stat(&at(n)).unwrap().bytes, n as u64);
     }
 }
 
@@ -365,5 +393,4 @@ fn a_root_that_is_no_directory_cannot_be_opened() {
     let world = World::empty();
     assert!(matches!(LocalFiles::open(&world.root().join("nowhere")), Err(FileError::Missing)));
     assert!(LocalFiles::open(&world.secret()).is_err());
-    assert!(matches!(world.files.below(&path("nowhere")), Err(FileError::Missing)));
 }

@@ -89,7 +89,7 @@ fn turns_that_evaluation_and_attribution_speak_of_are_kept() {
     let request = LoadRequest { mode: Mode::Custom, budget: 4_000, sample_ids: vec![ID.to_owned()], ..all() };
     let load = load(&package, &world.files, &request).unwrap();
     let short = load.loaded.iter().find(|loaded| loaded.path == trace).unwrap();
-    let text = short.content.to_string();
+    let text = short.content.as_str();
     for (turn, kept) in [("turn 40 ", true), ("turn 50 ", true), ("turn 51 ", true), ("turn 41 ", false)] {
         assert_eq!(text.contains(turn), kept, "{turn}");
     }
@@ -150,7 +150,8 @@ fn a_report_with_a_long_text_is_shortened_to_fit() {
     let request = LoadRequest { budget: 5_000, ..LoadRequest::default() };
     let load = load(&package(execution_of(&["BS_MT_001"])), &world.files, &request).unwrap();
     assert!(load.loaded[0].truncated && load.used <= 5_000 && load.truncated[0].tokens > Some(30_000));
-    let text = load.loaded[0].content["layer1_problems"][0]["description"].as_str().unwrap();
+    let content = load.loaded[0].content.to_value();
+    let text = content["layer1_problems"][0]["description"].as_str().unwrap();
     assert!(text.contains("[... 28000 chars omitted ...]"));
 }
 

@@ -218,4 +218,8 @@ impl Files for Watched<'_> {
         self.write()?;
         self.files.replace(path, bytes)
     }
+
+    fn kept(&self) -> Box<dyn Files + '_> {
+        Box::new(self)
+    }
 }

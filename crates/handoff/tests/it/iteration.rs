@@ -68,7 +68,7 @@ fn what_is_written_passes_the_gate_and_is_loaded_as_it_was() {
     let request = LoadRequest { mode: Mode::Full, ..LoadRequest::default() };
     let load = load(&package, &world.files, &request).unwrap();
     assert_eq!((load.loaded.len(), load.changed.len()), (1 + 8, 0));
-    assert_eq!(load.loaded[1].content, json!({ "sample_id": "a", "part": "sample" }));
+    assert_eq!(load.loaded[1].content.to_value(), json!({ "sample_id": "a", "part": "sample" }));
     let mut expected = all_files();
     expected.sort();
     assert_eq!(on_disk(&world), expected);

@@ -63,5 +63,5 @@ fn the_execution_example_can_be_loaded() {
     let request = LoadRequest { mode: Mode::Full, ..LoadRequest::default() };
     let load = load(&package(execution()), &world.files, &request).unwrap();
     assert_eq!(load.loaded.len(), 1 + 2 * 4);
-    assert_eq!(load.loaded[0].content, value(SEED_REPORT));
+    assert_eq!(load.loaded[0].content.to_value(), value(SEED_REPORT));
 }

@@ -2,7 +2,7 @@
 
 use super::number;
 use crate::{Invalid, limits};
-use std::cmp::Ordering;
+use std::{borrow::Cow, cmp::Ordering};
 
 pub(super) fn canonicalise(text: &str, field: &str) -> Result<String, Invalid> {
     let mut parser = Parser { text, at: 0, out: String::with_capacity(text.len()), path: vec![], field };
@@ -15,9 +15,24 @@ struct Parser<'a> {
     text: &'a str,
     at: usize,
     out: String,
-    /// Keys and indexes on the way to the current value; its length is the nesting depth.
-    path: Vec<String>,
+    /// The way to the current value; its length is the nesting depth.
+    path: Vec<Step<'a>>,
     field: &'a str,
+}
+
+/// One step on the way to a value.
+enum Step<'a> {
+    Key(Cow<'a, str>),
+    Index(usize),
+}
+
+impl Step<'_> {
+    fn text(&self) -> Cow<'_, str> {
+        match self {
+            Self::Key(key) => Cow::Borrowed(key),
+            Self::Index(index) => Cow::Owned(index.to_string()),
+        }
+    }
 }
 
 impl<'a> Parser<'a> {
@@ -27,7 +42,12 @@ impl<'a> Parser<'a> {
             pointer.push('/');
             // Only the start of a long key: the message is for people.
             pointer.extend(
-                step.replace('~', "~0").replace('/', "~1").chars().filter(|c| !c.is_control()).take(64),
+                step.text()
+                    .replace('~', "~0")
+                    .replace('/', "~1")
+                    .chars()
+                    .filter(|c| !c.is_control())
+                    .take(64),
             );
         }
         Invalid::field(pointer, reason)
@@ -84,12 +104,13 @@ impl<'a> Parser<'a> {
     }
 
     /// Reads a string literal; borrowed when it has no escapes.
-    fn string(&mut self) -> Result<std::borrow::Cow<'a, str>, Invalid> {
+    fn string(&mut self) -> Result<Cow<'a, str>, Invalid> {
         let start = self.at;
         let bytes = self.text.as_bytes();
         let mut escaped = false;
         let mut end = start + 1;
         loop {
+            end += plain_bytes(bytes.get(end..).unwrap_or_default());
             match bytes.get(end) {
                 None => return Err(self.error("not JSON: a string does not end")),
                 Some(b'"') => break,
@@ -97,8 +118,7 @@ impl<'a> Parser<'a> {
                     escaped = true;
                     end += 2;
                 }
-                Some(0..=0x1f) => return Err(self.error("not JSON: a control character in a string")),
-                Some(_) => end += 1,
+                Some(_) => return Err(self.error("not JSON: a control character in a string")),
             }
         }
         self.at = end + 1;
@@ -121,11 +141,11 @@ impl<'a> Parser<'a> {
         if self.path.len() >= limits::JSON_DEPTH {
             return Err(self.error(&format!("nested deeper than {} levels", limits::JSON_DEPTH)));
         }
-        self.path.push(String::new());
+        self.path.push(Step::Key(Cow::Borrowed("")));
         Ok(())
     }
 
-    fn step(&mut self, name: String) {
+    fn step(&mut self, name: Step<'a>) {
         if let Some(last) = self.path.last_mut() {
             *last = name;
         }
@@ -138,7 +158,7 @@ impl<'a> Parser<'a> {
         self.blanks();
         if self.peek() != Some(b']') {
             for index in 0_usize.. {
-                self.step(index.to_string());
+                self.step(Step::Index(index));
                 self.value()?;
                 self.blanks();
                 match self.peek() {
@@ -163,7 +183,7 @@ impl<'a> Parser<'a> {
         let open = self.out.len();
         self.out.push('{');
         self.blanks();
-        let mut members: Vec<Member> = vec![];
+        let mut members: Vec<Member<'a>> = vec![];
         if self.peek() != Some(b'}') {
             loop {
                 members.push(self.member()?);
@@ -182,17 +202,17 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    fn member(&mut self) -> Result<Member, Invalid> {
+    fn member(&mut self) -> Result<Member<'a>, Invalid> {
         self.blanks();
         if self.peek() != Some(b'"') {
             return Err(self.error("not JSON: expected a key"));
         }
-        self.step(String::new());
-        let key = self.string()?.into_owned();
+        self.step(Step::Key(Cow::Borrowed("")));
+        let key = self.string()?;
         if key.contains('\0') {
             return Err(self.error("NUL (\\u0000) is not allowed in a key"));
         }
-        self.step(key.clone());
+        self.step(Step::Key(key.clone()));
         self.blanks();
         if self.peek() != Some(b':') {
             return Err(self.error("not JSON: expected :"));
@@ -207,14 +227,14 @@ impl<'a> Parser<'a> {
     }
 
     /// Puts the members written since `open` in order. Input that is sorted already is left as it is.
-    fn sort(&mut self, open: usize, mut members: Vec<Member>) -> Result<(), Invalid> {
+    fn sort(&mut self, open: usize, mut members: Vec<Member<'a>>) -> Result<(), Invalid> {
         let ordered = members.windows(2).all(|pair| key_order(&pair[0].key, &pair[1].key) == Ordering::Less);
         if ordered {
             return Ok(());
         }
         members.sort_by(|a, b| key_order(&a.key, &b.key));
         if let Some(pair) = members.windows(2).find(|pair| pair[0].key == pair[1].key) {
-            self.step(pair[0].key.clone());
+            self.step(Step::Key(pair[0].key.clone()));
             return Err(self.error("duplicate key"));
         }
         let written = self.out.split_off(open);
@@ -229,8 +249,8 @@ impl<'a> Parser<'a> {
     }
 }
 
-struct Member {
-    key: String,
+struct Member<'a> {
+    key: Cow<'a, str>,
     start: usize,
     end: usize,
 }
@@ -240,13 +260,20 @@ fn key_order(a: &str, b: &str) -> Ordering {
     if a.is_ascii() && b.is_ascii() { a.cmp(b) } else { a.encode_utf16().cmp(b.encode_utf16()) }
 }
 
+/// How many bytes at the start stand for themselves in a string literal.
+fn plain_bytes(bytes: &[u8]) -> usize {
+    let is_special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..=0x1f);
+    bytes.iter().position(is_special).unwrap_or(bytes.len())
+}
+
 fn push_string(out: &mut String, text: &str) {
     out.push('"');
     let mut rest = text;
-    while let Some(at) = rest.find(|c: char| c == '"' || c == '\\' || c < ' ') {
+    loop {
+        let at = plain_bytes(rest.as_bytes());
         out.push_str(&rest[..at]);
-        let c = char::from(rest.as_bytes()[at]);
-        match c {
+        let Some(special) = rest.as_bytes().get(at) else { break };
+        match char::from(*special) {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
             '\u{8}' => out.push_str("\\b"),
@@ -258,7 +285,6 @@ fn push_string(out: &mut String, text: &str) {
         }
         rest = &rest[at + 1..];
     }
-    out.push_str(rest);
     out.push('"');
 }
 

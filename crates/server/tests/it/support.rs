@@ -153,7 +153,7 @@ impl Api {
         let admin = kernel.ensure_admin(None).await.unwrap().expose().to_owned();
         let root = files.path().join("workspace");
         std::fs::create_dir(&root).unwrap();
-        let workspace = Some(LocalFiles::open(&root).unwrap());
+        let workspace = Some(Arc::new(LocalFiles::open(&root).unwrap()) as _);
         let config = ServerConfig { workspace, ..ServerConfig::new("test") };
         let router = router(Arc::clone(&kernel), change(config));
         let api = Self { router, kernel, store, admin, clock, _files: Arc::new(files), database };

@@ -4,12 +4,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
-use cardwire_handoff::{LocalFiles, package_from_directory};
+use cardwire_handoff::{
+    Fitted, LocalFiles, Package, Refusal, Types, fit, keep_complete_index, package_from_directory,
+};
 use serde_json::{Value, json};
 
 const DIR: &str = "scenarios/bench/execution_outputs/iteration_1";
-/// Every so many samples failed.
-const FAILS: usize = 100;
+/// How many samples failed: so many that their files are more than a load takes.
+const FAILED: usize = 125;
 const TURNS: usize = 8;
 
 pub(super) struct Tree {
@@ -24,9 +26,10 @@ impl Tree {
         for folder in ["samples", "execution_traces", "evaluation_results", "attribution_analysis"] {
             fs::create_dir_all(place.join(folder))?;
         }
-        let failed: Vec<String> = (0..samples).step_by(FAILS).map(name).collect();
+        let every = samples / FAILED;
+        let failed: Vec<String> = (0..samples).step_by(every).map(name).collect();
         for number in 0..samples {
-            let (sample, passed) = (name(number), number % FAILS != 0);
+            let (sample, passed) = (name(number), number % every != 0);
             let turn = |n: usize| json!({ "role": "user", "content": format!("Turn {n} of {sample}. {}", "Tides turn. ".repeat(8)) });
             let turns: Vec<Value> = (0..TURNS).map(turn).collect();
             let put = |path: String, content: Value| fs::write(place.join(path), content.to_string());
@@ -56,16 +59,18 @@ impl Tree {
         &self.root
     }
 
-    /// The package of it, short enough to be kept whole.
-    pub(super) fn package(&self, files: &LocalFiles) -> anyhow::Result<Value> {
+    /// The package of it. Its index is shortened, and the complete one kept beside the data, as when it is sent.
+    pub(super) fn package(&self, files: &LocalFiles) -> anyhow::Result<Package> {
         let about = json!({
             "timestamp": "2026-01-04T15:30:00", "trigger_reason": "measured",
             "modification_suggestions_summary": ["a", "b", "c"],
         });
-        let mut package = package_from_directory(files, DIR, about)
-            .map_err(|refusal| anyhow!("{}: {}", refusal.code, refusal.message))?;
-        if let Some(index) = package["failure_samples_index"].as_array_mut() {
-            index.truncate(20);
+        let told = |refusal: Refusal| anyhow!("{}: {}", refusal.code, refusal.message);
+        let package = package_from_directory(files, DIR, about).map_err(told)?;
+        let (whole, _) = Package::parse(package, None, &Types::built_in()).map_err(told)?;
+        let Fitted { package, complete_index, .. } = fit(whole).map_err(told)?;
+        if let Some(complete) = complete_index {
+            keep_complete_index(&package, &complete, files).map_err(told)?;
         }
         Ok(package)
     }
@@ -101,7 +106,7 @@ fn name(number: usize) -> String {
 fn report(samples: usize, failed: &[String]) -> Value {
     json!({
         "report_version": "1.0", "generated_at": "2026-01-04T15:30:00", "iteration": 1, "total_samples": samples,
-        "failed_samples": failed.len(), "failure_rate": 0.01,
+        "failed_samples": failed.len(), "failure_rate": failed.len() as f64 / samples as f64,
         "layer1_problems": [{
             "problem_id": "P1", "problem_type": "T", "severity": "high", "title": "t", "description": "d",
             "affected_samples": failed, "affected_count": failed.len(), "evidence_summary": "e",

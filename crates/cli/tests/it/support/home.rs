@@ -94,6 +94,7 @@ impl Home {
             let name = name.to_string_lossy().to_string();
             let foreign = name.starts_with("CARDWIRE_")
                 || name.starts_with("OTEL_")
+                || name.starts_with("AWS_")
                 || name.to_lowercase().ends_with("_proxy");
             if foreign || ["RUST_LOG", "NO_COLOR", "CLICOLOR_FORCE", "COLUMNS"].contains(&name.as_str()) {
                 command.env_remove(&name);
