@@ -67,6 +67,7 @@ pub struct CollectedOut {
 impl From<Collected> for CollectedOut {
     fn from(collected: Collected) -> Self {
         let Collected { contexts, knowledge_refs, warnings } = collected;
+        let knowledge_refs = knowledge_refs.into_iter().map(|shown| shown.chunk_id).collect();
         Self { contexts, knowledge_refs, warnings }
     }
 }

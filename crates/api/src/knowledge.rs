@@ -54,6 +54,13 @@ pub fn method(name: Option<&str>) -> Result<Option<Method>, Invalid> {
     name.map(Method::parse).transpose()
 }
 
+/// The least score that is good enough.
+pub fn score_threshold(text: Option<&str>) -> Result<Option<f64>, Invalid> {
+    let number = |text: &str| text.parse::<f64>().ok().filter(|number| number.is_finite());
+    let wrong = || Invalid::field("score_threshold", "must be a number");
+    text.map(|text| number(text).ok_or_else(wrong)).transpose()
+}
+
 /// A document that was taken in.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct TakenInOut {

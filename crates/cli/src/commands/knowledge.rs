@@ -47,6 +47,9 @@ enum KnowledgeCommand {
         /// `full_text`, `semantic` or `hybrid`; the best the server can when absent.
         #[arg(long, value_name = "METHOD")]
         method: Option<String>,
+        /// The least score; what it means depends on the method.
+        #[arg(long, value_name = "SCORE")]
+        score_threshold: Option<f64>,
     },
     /// Drop a document: it is found no more.
     Remove {
@@ -65,13 +68,14 @@ pub(crate) async fn run(args: KnowledgeArgs, output: Output, client: &Client) ->
         KnowledgeCommand::List { page } => {
             list(client.get(&route.query("namespace", namespace).page(&page)).await?, output)
         }
-        KnowledgeCommand::Search { query, limit, method } => {
+        KnowledgeCommand::Search { query, limit, method, score_threshold } => {
             let route = route
                 .verb("search")
                 .query("query", Some(query))
                 .query("namespace", namespace)
                 .query("limit", limit)
-                .query("method", method.as_deref());
+                .query("method", method.as_deref())
+                .query("score_threshold", score_threshold);
             found(client.get(&route).await?, output)
         }
         KnowledgeCommand::Remove { source } => {

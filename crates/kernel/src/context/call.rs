@@ -25,6 +25,7 @@ use cardwire_model::{
 };
 use cardwire_protocol::{
     Rejection,
+    session::turn as memory,
     turn::{
         Command, Fence, Outcome,
         step::{NewStep, TakeStep},
@@ -151,11 +152,16 @@ impl Kernel {
             Done::Fresh(_) | Done::Replayed(_) => return Err(KernelError::Contended),
         }
         let Collected { knowledge_refs, warnings, .. } = collected;
+        if let Some(session) =
+            material.session.filter(|_| memory::is_remembered(&material.payload.runtime_config))
+        {
+            self.note_knowledge(project, caller, &session, &knowledge_refs).await;
+        }
         Ok(ComposedCall {
             call_id: made.call_id,
             manifest: made.manifest,
             body: made.body,
-            knowledge_refs,
+            knowledge_refs: knowledge_refs.into_iter().map(|shown| shown.chunk_id).collect(),
             warnings,
         })
     }

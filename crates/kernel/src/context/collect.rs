@@ -7,7 +7,8 @@ use super::{
 use crate::{Kernel, KernelError, sessions::Wanted};
 use cardwire_context::{
     blocks::{
-        experience, framework,
+        experience::{self, KnowledgeRef},
+        framework,
         framework::FrameworkFacts,
         knowledge::{self as block, Chunk, Format, Mode},
         todo,
@@ -45,7 +46,7 @@ pub struct Collected {
     /// By key; blank ones are absent (CC-02).
     pub contexts: BTreeMap<String, String>,
     /// The chunks that the knowledge block shows (KN-04).
-    pub knowledge_refs: Vec<String>,
+    pub knowledge_refs: Vec<KnowledgeRef>,
     /// Blocks that could not be made, and why: the call goes on without them (CC-07).
     pub warnings: Vec<String>,
 }
@@ -169,7 +170,7 @@ impl Kernel {
     async fn knowledge_block(
         &self,
         sources: &mut Sources<'_>,
-    ) -> Result<(String, Vec<String>), ProviderError> {
+    ) -> Result<(String, Vec<KnowledgeRef>), ProviderError> {
         let settings = sources.settings.knowledge.clone();
         if sources.mode().map_err(ProviderError::Configuration)? == Mode::Tool {
             return Ok((String::new(), vec![]));
@@ -188,6 +189,7 @@ impl Kernel {
             text: query,
             method,
             top_k: settings.top_k.map_or(TOP_K, |top_k| top_k as usize),
+            score_threshold: None,
         };
         let found = match self.search_sections(sources.project, &query).await {
             Ok(found) => found,
@@ -200,7 +202,11 @@ impl Kernel {
             max_tokens: settings.max_tokens.map_or(default.max_tokens, |most| most as usize),
         };
         let rendered = block::render(&chunks, format, &limits);
-        let refs = rendered.used.iter().map(|place| chunks[*place].chunk_id.clone()).collect();
+        let refer = |Chunk { chunk_id, source_id, .. }: &Chunk| KnowledgeRef {
+            chunk_id: chunk_id.clone(),
+            source_id: source_id.clone(),
+        };
+        let refs = rendered.used.iter().map(|place| refer(&chunks[*place])).collect();
         Ok((rendered.text, refs))
     }
 

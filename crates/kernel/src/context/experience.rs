@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{Caller, Kernel, KernelError};
 use cardwire_context::{
-    blocks::experience::{self, Outcome, Record},
+    blocks::experience::{self, KnowledgeRef, Outcome, Record},
     search::terms,
 };
 use cardwire_model::{CardId, Namespace, ProjectId, Session, SessionKey, limits};
@@ -44,6 +44,38 @@ impl Kernel {
             }
         }
         Err(KernelError::Contended)
+    }
+
+    /// Remembers what a call of the session was shown (KN-04), each chunk once. The call is made already, so that nothing
+    /// keeps it from being sent.
+    pub(super) async fn note_knowledge(
+        &self,
+        project: &ProjectId,
+        caller: &Caller,
+        key: &SessionKey,
+        shown: &[KnowledgeRef],
+    ) {
+        if shown.is_empty() {
+            return;
+        }
+        let noted = async {
+            for _ in 0..limits::DECIDE_ATTEMPTS {
+                let (seen, mut record) = self.experience_of(project, key).await?;
+                let known = record.knowledge_refs.len();
+                record.add_knowledge(shown.iter().cloned());
+                if record.knowledge_refs.len() == known {
+                    return Ok(());
+                }
+                match self.keep_experience(project, caller, key, seen, &record.to_value()).await {
+                    Err(KernelError::Rejected(Rejection::Conflict(_))) => {}
+                    kept => return kept.map(drop),
+                }
+            }
+            Err(KernelError::Contended)
+        };
+        if let Err(error) = noted.await {
+            tracing::warn!(session = %key, %error, "knowledge that was shown is not in the experience");
+        }
     }
 
     /// What is known for the experience of a session.
@@ -112,6 +144,7 @@ impl Kernel {
             text: text.to_owned(),
             method: None,
             top_k: shown * 4,
+            score_threshold: None,
         };
         let found = self.find_passages(project, &query).await?;
         let ids: Vec<CardId> = found.iter().map(|found| found.card_id).collect();

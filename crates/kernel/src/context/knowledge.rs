@@ -42,6 +42,8 @@ pub struct KnowledgeQuery {
     pub method: Option<Method>,
     /// Most sections.
     pub top_k: usize,
+    /// What fits less well is not found. What a score is depends on the method.
+    pub score_threshold: Option<f64>,
 }
 
 /// A section that was found.
@@ -192,7 +194,8 @@ impl Kernel {
                 .filter_map(|(key, score)| Some(Candidate { score, ..found.remove(&key)? }))
                 .collect()
         };
-        let options = Options { top_k: query.top_k, ..Options::default() };
+        let options =
+            Options { top_k: query.top_k, score_threshold: query.score_threshold, ..Options::default() };
         Ok(rank::choose(candidates, &options))
     }
 

@@ -3,7 +3,9 @@
 use super::{next_cursor, sessions::namespace};
 use crate::{error::Answer, request::Request, respond};
 use cardwire_api::{
-    knowledge::{DocumentIn, FoundList, FoundOut, SourceList, SourceOut, TakenInOut, method},
+    knowledge::{
+        DocumentIn, FoundList, FoundOut, SourceList, SourceOut, TakenInOut, method, score_threshold,
+    },
     parse,
 };
 use cardwire_kernel::{KnowledgeQuery, protocol::knowledge};
@@ -35,6 +37,7 @@ pub(crate) async fn search(request: Request) -> Answer {
         text: request.required("query")?.to_owned(),
         method: method(request.text("method"))?,
         top_k: request.limit(FOUND.0, FOUND.1)?,
+        score_threshold: score_threshold(request.text("score_threshold"))?,
     };
     let found = request.state.kernel.search_sections(request.project()?, &query).await?;
     respond::ok(&FoundList { items: found.iter().map(FoundOut::from).collect() })

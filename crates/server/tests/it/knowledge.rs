@@ -11,6 +11,7 @@ on_both! {
     kn_02_meanings_are_found_where_somebody_tells_them;
     kn_03_the_block_byte_for_byte;
     kn_03_no_chunk_is_shown_in_part;
+    kn_02_what_fits_less_well_than_asked_for_is_not_found;
     kn_04_namespaces_share_nothing;
     kn_04_texts_of_any_script_are_found;
     bad_documents_and_searches_are_refused;
@@ -146,6 +147,26 @@ async fn kn_03_no_chunk_is_shown_in_part(api: Api) {
     api.settle(json!({ "knowledge": { "max_tokens": 1_300 } })).await;
     let collected = api.collect("s", json!({ "query": "boat" })).await.expect(200);
     assert_eq!(collected["knowledge_refs"].as_array().unwrap().len(), 2);
+}
+
+async fn kn_02_what_fits_less_well_than_asked_for_is_not_found(api: Api) {
+    api.document("a.md", "boat boat boat").await;
+    api.document("b.md", "One boat, and much else besides that is said here of other things.").await;
+    let at_least = async |score: f64| {
+        let path = format!("/projects/p1/knowledge:search?query=boat&score_threshold={score}");
+        api.get(&path).await.expect(200)["items"].as_array().unwrap().len()
+    };
+    let found = search(&api, "boat").await;
+    let score = |n: usize| found[n]["score"].as_f64().unwrap();
+    assert!(score(0) > score(1));
+    assert_eq!((at_least(score(1)).await, at_least(score(0)).await), (2, 1));
+    assert_eq!(at_least(score(0) + 1.0).await, 0);
+    for wrong in ["much", "NaN"] {
+        let path = format!("/projects/p1/knowledge:search?query=boat&score_threshold={wrong}");
+        let answer = api.get(&path).await;
+        answer.expect_error(400, "bad_request");
+        assert_eq!(answer.expect(400)["error"]["detail"]["field"], "score_threshold");
+    }
 }
 
 async fn kn_04_namespaces_share_nothing(api: Api) {

@@ -1,7 +1,12 @@
 //! Tools that read what was handed over, keep the list of things to do, and search the project's knowledge.
 
 use super::text_argument;
-use crate::{card::Answer, desk::Desk, transcript::Call, trouble::Trouble};
+use crate::{
+    card::Answer,
+    desk::Desk,
+    transcript::Call,
+    trouble::{Logged, Trouble},
+};
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
 
@@ -109,7 +114,28 @@ async fn search(desk: &Desk, arguments: &Value) -> Result<Answer, Trouble> {
     if let Some(namespace) = desk.lease.setting("namespace") {
         route.push_str(&format!("&namespace={namespace}"));
     }
-    desk.get(&route).await.map(Answer::Success)
+    let found = desk.get(&route).await?;
+    note_found(desk, &found).await;
+    Ok(Answer::Success(found))
+}
+
+/// KN-04: the session's experience knows what was found for it. A search that is not noted is still a search.
+async fn note_found(desk: &Desk, found: &Value) {
+    let tries_out = desk.lease.setting("forked_from").is_some()
+        || desk.lease.runtime_config["remember"] == Value::Bool(false);
+    let Some(session) = desk.lease.setting("session_id").filter(|_| !tries_out) else { return };
+    let items = found["items"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let refs: Vec<Value> = items
+        .iter()
+        .map(|item| json!({ "chunk_id": item["card_id"], "source_id": item["source_id"] }))
+        .collect();
+    if refs.is_empty() {
+        return;
+    }
+    let route = format!("/sessions/{session}/experience{}", namespace(desk));
+    if let Err(trouble) = desk.post(&route, &json!({ "knowledge_refs": refs })).await {
+        tracing::warn!(trouble = %Logged(&trouble), "knowledge that was found is not in the experience");
+    }
 }
 
 /// A text in a query.

@@ -62,6 +62,7 @@ pub(super) async fn run(
                 text: text(number),
                 method: None,
                 top_k: 8,
+                score_threshold: None,
             };
             let begun = Instant::now();
             let found = world.kernel.search_sections(&world.project, &query).await?;

@@ -114,6 +114,7 @@ async fn kn_02_meanings_find_what_words_do_not_and_are_joined_with_them() {
         text: text.to_owned(),
         method,
         top_k: 1,
+        score_threshold: None,
     };
     let first = async |text: &str, method| {
         let found = desk.kernel.search_sections(&desk.project, &query(text, method)).await.unwrap();
@@ -140,6 +141,7 @@ async fn kn_02_a_method_that_nobody_is_configured_for_is_an_error() {
         text: "x".to_owned(),
         method: Some(Method::Hybrid),
         top_k: 8,
+        score_threshold: None,
     };
     assert!(matches!(
         desk.kernel.search_sections(&desk.project, &query).await,

@@ -12,6 +12,7 @@ on_both! {
     cp_01_a_long_conversation_is_compacted_first;
     nf_03_a_stale_holder_compacts_nothing;
     kn_04_a_call_tells_which_knowledge_it_shows;
+    kn_04_the_experience_of_a_session_knows_what_its_calls_were_shown;
 }
 
 async fn ob_02_what_does_not_fit_is_left_out_and_listed(api: Api) {
@@ -90,6 +91,34 @@ async fn nf_03_a_stale_holder_compacts_nothing(api: Api) {
         .await
         .expect_error(409, "stale_turn");
     assert_eq!((api.session("s").await, api.everything().await), before);
+}
+
+async fn kn_04_the_experience_of_a_session_knows_what_its_calls_were_shown(api: Api) {
+    api.document("boats.md", "A red boat sails.").await;
+    let shown = async |session: &str| {
+        let path = format!("/projects/p1/sessions/{session}/experience");
+        api.get(&path).await.expect(200)["knowledge_refs"].clone()
+    };
+    let asked = async |agent: &str, settings: serde_json::Value| {
+        let card = api.card("p1", "where is the red boat?").await;
+        let leased = on(&api, agent, &[card], json!({ "runtime_config": settings })).await;
+        call(&api, &leased, json!({})).await;
+        leased
+    };
+    let leased = asked("a1", json!({ "session_id": "s" })).await;
+    let found = api.get("/projects/p1/knowledge:search?query=boat").await.expect(200);
+    let boats = json!({ "chunk_id": found["items"][0]["card_id"], "source_id": "boats.md" });
+    assert_eq!(shown("s").await, json!([boats]));
+    // Each chunk once, and nothing is written when nothing is new.
+    let before = api.session("s").await;
+    call(&api, &leased, json!({})).await;
+    assert_eq!(api.session("s").await, before);
+    api.document("rafts.md", "A red raft, no boat.").await;
+    call(&api, &leased, json!({})).await;
+    assert_eq!(shown("s").await.as_array().unwrap().len(), 2);
+    // A turn that only reads the session leaves nothing in it.
+    asked("a2", json!({ "session_id": "other", "remember": false })).await;
+    api.get("/projects/p1/sessions/other/experience").await.expect_error(404, "not_found");
 }
 
 async fn kn_04_a_call_tells_which_knowledge_it_shows(api: Api) {
