@@ -190,6 +190,13 @@ mod tests {
     }
 
     #[test]
+    fn an_embedding_has_so_many_numbers_and_no_more() {
+        let of = |numbers: usize| format!(r#"{{"data":[{{"embedding":{:?}}}]}}"#, vec![0.5_f32; numbers]);
+        assert!(parse(&of(limits::EMBEDDING_NUMBERS), 1).is_ok());
+        assert!(parse(&of(limits::EMBEDDING_NUMBERS + 1), 1).is_err());
+    }
+
+    #[test]
     fn the_address_is_the_one_given_with_one_more_segment() {
         for (given, asked) in [
             ("https://api.openai.com/v1", "https://api.openai.com/v1/embeddings"),

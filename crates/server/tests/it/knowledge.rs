@@ -2,6 +2,7 @@
 
 use crate::support::{Api, BrokenEmbedder, Meanings, names, on_both};
 use cardwire_kernel::ContextConfig;
+use cardwire_model::limits;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -15,6 +16,22 @@ on_both! {
     kn_04_namespaces_share_nothing;
     kn_04_texts_of_any_script_are_found;
     bad_documents_and_searches_are_refused;
+    settings_have_a_limit;
+}
+
+async fn settings_have_a_limit(api: Api) {
+    let settings: [fn(usize) -> Value; 4] = [
+        |n| json!({ "knowledge": { "top_k": n } }),
+        |n| json!({ "knowledge": { "max_chunks": n } }),
+        |n| json!({ "experience": { "shown": n } }),
+        |n| json!({ "min_keep_entries": n }),
+    ];
+    for setting in settings {
+        api.settle(setting(limits::SETTING_MAX)).await;
+        let body = json!({ "settings": { "context": setting(limits::SETTING_MAX + 1) } }).to_string();
+        let refused = api.with(&api.admin, "PATCH", "/projects/p1", &body).await;
+        refused.expect_error(413, "too_large");
+    }
 }
 
 async fn search(api: &Api, query: &str) -> Vec<Value> {

@@ -1,6 +1,7 @@
 //! Calls that a turn has made and the PMO carries out (PM-15), and turns that a worker takes up again after it went down.
 
 use crate::support::{Api, Leased, Reply, on_both};
+use cardwire_model::limits;
 use serde_json::{Value, json};
 
 on_both! {
@@ -11,6 +12,7 @@ on_both! {
     only_the_turn_itself_has_its_calls_carried_out;
     members_of_a_run_have_settings_and_boxes_of_their_own;
     a_worker_that_comes_up_again_is_given_what_it_held;
+    a_worker_says_of_so_many_turns_that_it_holds_them;
     a_turn_is_given_back_with_its_calls_if_it_says_so;
     cards_come_with_the_step_that_wrote_them;
     the_tools_of_a_profile_bind_its_turns;
@@ -154,6 +156,18 @@ async fn a_worker_that_comes_up_again_is_given_what_it_held(api: Api) {
     api.finish(&again[0], "success").await;
     assert_eq!(answers(&api, &again[0]).await.len(), 1);
     assert!(api.claim_with(claim("w1")).await.is_empty());
+}
+
+async fn a_worker_says_of_so_many_turns_that_it_holds_them(api: Api) {
+    let body = |turns: usize| {
+        let holding: Vec<String> = (0..turns).map(|n| format!("turn_{n:032x}")).collect();
+        json!({
+            "worker_target": "w", "worker_id": "w1", "max_turns": 1, "wait_ms": 0, "recover": true,
+            "holding": holding,
+        })
+    };
+    api.post("/l0/claim", body(limits::HOLDING_TURNS)).await.expect(200);
+    api.post("/l0/claim", body(limits::HOLDING_TURNS + 1)).await.expect_error(413, "too_large");
 }
 
 async fn a_turn_is_given_back_with_its_calls_if_it_says_so(api: Api) {
