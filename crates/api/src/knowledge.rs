@@ -76,7 +76,7 @@ pub struct TakenInOut {
 
 impl TakenInOut {
     /// How much was taken in.
-    pub fn new(namespace: &Namespace, source_id: String, taken: TakenIn) -> Self {
+    pub fn new(namespace: &Namespace, source_id: String, taken: &TakenIn) -> Self {
         Self { source_id, namespace: namespace.to_string(), sections: taken.sections, parts: taken.parts }
     }
 }

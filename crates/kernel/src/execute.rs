@@ -1,7 +1,9 @@
 //! The one loop: load the rows, decide, commit; when somebody else got in between, do it again on fresh rows.
 
 use crate::{Kernel, KernelError, batches::FollowUp, doorbell, telemetry::Told};
-use cardwire_model::{Answer, AnswerKey, BoxHead, BoxId, CardId, Commit, Keys, Realm, Snapshot, limits};
+use cardwire_model::{
+    Answer, AnswerKey, BoxHead, BoxId, CardId, Commit, Keys, ProjectId, Realm, Snapshot, limits,
+};
 use cardwire_protocol::{
     Actor, Decision, Fresh, Moment, Rejection,
     idempotency::{self, Known},
@@ -117,6 +119,21 @@ impl Kernel {
             }
         }
         Err(KernelError::Contended)
+    }
+
+    /// The answer that a request with this key was given before, if it is the same request (API-16). For those who
+    /// would pay for finding out again.
+    pub async fn answered(
+        &self,
+        project: &ProjectId,
+        key: &AnswerKey,
+    ) -> Result<Option<Answer>, KernelError> {
+        let keys = Keys { answer: Some(key.clone()), ..Keys::default() };
+        let snapshot = self.store.load(&Realm::from(project.clone()), &keys).await?;
+        match idempotency::known(&snapshot, key)? {
+            Known::Answered(answer) => Ok(Some(answer)),
+            Known::New | Known::Repeatable => Ok(None),
+        }
     }
 
     async fn load(&self, realm: &Realm, keys: &Keys, flat: Option<&Flat>) -> Result<Loaded, KernelError> {

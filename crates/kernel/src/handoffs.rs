@@ -6,13 +6,12 @@ use crate::{
     execute::{Loaded, Plan},
 };
 use cardwire_model::{
-    AgentId, Answer, AnswerKey, BoxId, CanonicalJson, Card, CardDraft, Hash256, Keys, Origin, ProjectId,
-    Realm, ResourceKind, ResourceName, limits,
+    AgentId, BoxId, CanonicalJson, Card, CardDraft, Hash256, Keys, Origin, ProjectId, Realm, ResourceKind,
+    ResourceName, limits,
 };
 use cardwire_protocol::{
     Moment, Rejection,
     handoff::{self, Accept, Accepted, Iteration},
-    idempotency::{self, Known},
 };
 use serde_json::json;
 use std::sync::Arc;
@@ -95,20 +94,6 @@ impl Kernel {
         match self.iteration(project, &results.directory).await?.first {
             Some(first) => Ok(handoff::unchanged(&first, &self.package_card(new)?.2)?),
             None => Ok(()),
-        }
-    }
-
-    /// The answer that a request with this key was given before, if it is the same request (API-16).
-    pub async fn answered(
-        &self,
-        project: &ProjectId,
-        key: &AnswerKey,
-    ) -> Result<Option<Answer>, KernelError> {
-        let keys = Keys { answer: Some(key.clone()), ..Keys::default() };
-        let snapshot = self.store.load(&Realm::from(project.clone()), &keys).await?;
-        match idempotency::known(&snapshot, key)? {
-            Known::Answered(answer) => Ok(Some(answer)),
-            Known::New | Known::Repeatable => Ok(None),
         }
     }
 

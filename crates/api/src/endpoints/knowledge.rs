@@ -17,7 +17,8 @@ pub(super) const ENDPOINTS: &[Endpoint] = &[
         "Take a document in, in the place of what was known by its name.",
         json::<DocumentIn>(),
         (201, json::<TakenInOut>()),
-    ),
+    )
+    .repeatable(),
     get(Op::ListKnowledge, KNOWLEDGE, Access::Project(Read), "Documents by name.", json::<SourceList>())
         .query(&[NAMESPACE, CURSOR, LIMIT]),
     get(

@@ -1,17 +1,16 @@
 //! Documents: taken in, searched, dropped (KN-01..KN-04).
 
 use super::provider::ProviderError;
-use crate::{Caller, Kernel, KernelError};
+use crate::{Caller, Done, Kernel, KernelError, Remember, execute::Plan};
 use cardwire_context::search::{
     chunk,
     rank::{self, Candidate, Method, Options},
     terms,
 };
-use cardwire_model::{Card, CardId, Embedding, Hash256, Namespace, PassageKind, ProjectId, Shelf, limits};
-use cardwire_protocol::{
-    Decision,
-    knowledge::{self, Part, Section, TakeIn, TakenIn},
+use cardwire_model::{
+    Card, CardId, Embedding, Hash256, Keys, Namespace, PassageKind, ProjectId, Realm, Shelf, limits,
 };
+use cardwire_protocol::knowledge::{self, Part, Section, TakeIn, TakenIn};
 use cardwire_store::{CommitError, Hit, SearchQuery};
 use std::{
     collections::{BTreeMap, HashMap},
@@ -78,10 +77,17 @@ impl Kernel {
         project: &ProjectId,
         caller: &Caller,
         document: Document,
-    ) -> Result<TakenIn, KernelError> {
+        remember: Option<&Remember<TakenIn>>,
+    ) -> Result<Done<TakenIn>, KernelError> {
+        let realm = Realm::from(project.clone());
         let sections = chunk::sections(&document.text, document.title.as_deref());
         // Before anything is paid for.
         knowledge::check(&document.source_id, sections.len())?;
+        if let Some(remember) = remember
+            && let Some(answer) = self.answered(project, &remember.key).await?
+        {
+            return Ok(Done::Replayed(answer));
+        }
         let parts: Vec<String> = sections.iter().flat_map(|section| section.parts.iter().cloned()).collect();
         let mut embeddings = self.embed_all(&parts).await?.into_iter();
         let section = |section: chunk::Section| Section {
@@ -91,9 +97,8 @@ impl Kernel {
         };
         let sections = sections.into_iter().map(section).collect();
         let command = TakeIn { namespace: document.namespace, source_id: document.source_id, sections };
-        let Decision { commit, outcome } = knowledge::take_in(project, &command, &self.moment(caller))?;
-        self.commit_once(commit).await?;
-        Ok(outcome)
+        let plan = Plan { realm: &realm, caller, keys: Keys::default(), flat: None, remember };
+        self.execute(plan, |_, moment| knowledge::take_in(project, &command, moment)).await
     }
 
     /// Drops a document. One that is not there is fine.

@@ -1,14 +1,18 @@
 //! Documents: taken in, listed, searched, dropped (KN-01..KN-04).
 
-use super::{next_cursor, sessions::namespace};
+use super::{next_cursor, remembered, sessions::namespace};
 use crate::{error::Answer, request::Request, respond};
+use axum::http::StatusCode;
 use cardwire_api::{
     knowledge::{
         DocumentIn, FoundList, FoundOut, SourceList, SourceOut, TakenInOut, method, score_threshold,
     },
     parse,
 };
-use cardwire_kernel::{KnowledgeQuery, protocol::knowledge};
+use cardwire_kernel::{
+    Done, KnowledgeQuery,
+    protocol::knowledge::{self, TakenIn},
+};
 
 /// Sections found when the caller does not say, and at most.
 const FOUND: (usize, usize) = (8, 100);
@@ -16,8 +20,14 @@ const FOUND: (usize, usize) = (8, 100);
 pub(crate) async fn take_in(request: Request) -> Answer {
     let document = request.body::<DocumentIn>()?.into_document()?;
     let (namespace, source_id) = (document.namespace.clone(), document.source_id.clone());
-    let taken = request.state.kernel.take_in(request.project()?, &request.caller()?, document).await?;
-    respond::created(&TakenInOut::new(&namespace, source_id, taken))
+    let out = move |taken: &TakenIn| TakenInOut::new(&namespace, source_id.clone(), taken);
+    let shown = out.clone();
+    let remember = request.remember(move |taken| remembered(StatusCode::CREATED, &out(taken)))?;
+    let (project, caller) = (request.project()?, request.caller()?);
+    match request.state.kernel.take_in(project, &caller, document, remember.as_ref()).await? {
+        Done::Replayed(answer) => respond::replayed(answer),
+        Done::Fresh(taken) => respond::created(&shown(&taken)),
+    }
 }
 
 pub(crate) async fn list(request: Request) -> Answer {

@@ -69,6 +69,10 @@ async fn every_creating_post_gives_the_first_answer_again(api: Api) {
                 let body = |id: &str| json!({ "caller_agent_id": agent, "args": { "agent_id": id, "profile_name": "Helper" } });
                 (body("made-1"), body("made-2"))
             }
+            "/projects/{project_id}/knowledge" => (
+                json!({ "source_id": "a.md", "text": "a boat" }),
+                json!({ "source_id": "a.md", "text": "another boat" }),
+            ),
             "/projects/{project_id}/sessions/{session_id}/patches" => (
                 json!({ "messages": { "append": [{ "role": "human", "content": "hi" }] } }),
                 json!({ "messages": { "append": [{ "role": "human", "content": "ho" }] } }),

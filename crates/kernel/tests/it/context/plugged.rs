@@ -101,7 +101,7 @@ async fn library() -> (Desk, Arc<Meanings>) {
             title: None,
             text: text.to_owned(),
         };
-        desk.kernel.take_in(&desk.project, &caller(), document).await.unwrap();
+        desk.kernel.take_in(&desk.project, &caller(), document, None).await.unwrap();
     }
     (desk, meanings)
 }
