@@ -2,6 +2,10 @@
 //!
 //! Invariant: a call and its results are kept together or left out together, and what is pinned stays.
 
+mod repaired;
+
+pub use repaired::{CannotSend, fit_repaired};
+
 use crate::{
     lint::{Fate, pair},
     piece::Piece,

@@ -19,7 +19,7 @@ pub use cost::{CostBy, CostQuery};
 pub use experience::Saved;
 pub use explain::{Side, WhyAnswer};
 pub use knowledge::{Document, FoundSection, KnowledgeQuery, SourceView};
-pub use provider::{ContextProvider, Embedder, ProviderError, ProviderRequest};
+pub use provider::{ContextProvider, Embedder, ProviderError, ProviderRequest, Reranker};
 pub use render::{CallEntry, ExpandedCall, RenderedCall};
 pub(crate) use tokens::TokenCache;
 
@@ -36,6 +36,8 @@ pub struct ContextConfig {
     pub summariser: Option<Arc<dyn Summariser>>,
     /// What places texts among meanings.
     pub embedder: Option<Arc<dyn Embedder>>,
+    /// What puts what was found into a better order.
+    pub reranker: Option<Arc<dyn Reranker>>,
     /// Blocks of one's own.
     pub providers: Vec<Arc<dyn ContextProvider>>,
 }

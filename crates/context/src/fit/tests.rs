@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     fixtures::{block_card, block_of, call, history, human, piece_of, result, story::any_story, thought},
-    lint::{Rule, lint},
+    lint::{Linted, Rule, lint},
 };
 use cardwire_model::Card;
 use proptest::prelude::*;
@@ -138,6 +138,25 @@ proptest! {
                 prop_assert!(error.needed > error.available);
                 let needed = 3 + pieces.iter().filter(|piece| must(piece)).map(|piece| piece.tokens).sum::<u32>();
                 prop_assert!(error.needed >= needed);
+            }
+        }
+    }
+
+    /// OB-01, OB-02: what the linter adds is sent too, and has its place in the budget.
+    #[test]
+    fn what_is_sent_fits_with_its_repairs(story in any_story(30), window in 0_u32..400, each in 0_u32..20) {
+        let pieces = story.pieces();
+        let budget = Budget { window: Some(window), reserve: 7, fixed: 3 };
+        let added = |linted: &Linted<'_>| each * linted.repairs.len() as u32;
+        if let Ok((fitted, linted)) = fit_repaired(Provider::OpenAiChat, &pieces, budget, added) {
+            let kept = fitted.kept.iter().map(|piece| piece.tokens).sum::<u32>();
+            prop_assert_eq!(fitted.tokens, 3 + kept + added(&linted));
+            prop_assert!(fitted.tokens <= window.saturating_sub(7));
+            // Where there is room for all, nothing is left out.
+            let all = fit(pieces.clone(), budget).unwrap();
+            let needed = all.tokens + added(&lint(Provider::OpenAiChat, &all.kept).unwrap());
+            if needed <= window.saturating_sub(7) {
+                prop_assert_eq!(fitted.kept.len(), all.kept.len());
             }
         }
     }

@@ -9,9 +9,9 @@ use crate::{Caller, CompactRequest, Compacted, Done, Kernel, KernelError};
 use cardwire_context::{
     compaction,
     compose::{Layers, arrange},
-    fit::{self, Budget},
+    fit::{self, Budget, CannotSend},
     layers,
-    lint::{self, Linted},
+    lint::{Linted, NewRepair},
     manifest,
     piece::{Body, Piece, Reference},
     process::{self, Process},
@@ -357,10 +357,19 @@ impl Kernel {
         let (pieces, mut left_out) = self.arranged(setup, parts);
         let fixed = setup.tools.as_ref().map_or(0, |card| self.counts.card(setup.tokenizer, card));
         let budget = Budget { window: setup.window, reserve: setup.reserve, fixed };
-        let fitted = fit::fit(pieces, budget)
-            .map_err(|over| Invalid::coded(InvalidCode::ContextOverflow, "window", over.to_string()))?;
-        let linted = lint::lint(setup.provider, &fitted.kept)
-            .map_err(|error| Invalid::coded(InvalidCode::Unrepairable, "cards", error.to_string()))?;
+        let added = |linted: &Linted<'_>| {
+            let tokens = |repair: &NewRepair| setup.tokenizer.count_text(repair.content.as_str());
+            linted.repairs.iter().map(tokens).fold(0, u32::saturating_add)
+        };
+        let (fitted, linted) =
+            fit::fit_repaired(setup.provider, &pieces, budget, added).map_err(|error| match error {
+                CannotSend::Over(over) => {
+                    Invalid::coded(InvalidCode::ContextOverflow, "window", over.to_string())
+                }
+                CannotSend::Lint(error) => {
+                    Invalid::coded(InvalidCode::Unrepairable, "cards", error.to_string())
+                }
+            })?;
         let spec = RequestSpec {
             provider: setup.provider,
             model: &setup.model,

@@ -199,9 +199,37 @@ impl Kernel {
                 .filter_map(|(key, score)| Some(Candidate { score, ..found.remove(&key)? }))
                 .collect()
         };
+        let candidates = self.reranked(project, &query.text, candidates).await?;
         let options =
             Options { top_k: query.top_k, score_threshold: query.score_threshold, ..Options::default() };
         Ok(rank::choose(candidates, &options))
+    }
+
+    /// The same with scores by whoever reads them beside the question, if somebody does.
+    async fn reranked(
+        &self,
+        project: &ProjectId,
+        query: &str,
+        candidates: Vec<Candidate>,
+    ) -> Result<Vec<Candidate>, ProviderError> {
+        let Some(reranker) = &self.context.reranker else { return Ok(candidates) };
+        let ids: Vec<CardId> = candidates.iter().map(|one| one.card_id).collect();
+        let cards = self.get_cards(project, &ids, false).await;
+        let cards = cards.map_err(|error| ProviderError::Failed(error.to_string()))?;
+        let texts: HashMap<CardId, String> = cards.iter().map(|card| (card.id, words(card))).collect();
+        let (candidates, texts): (Vec<Candidate>, Vec<String>) = candidates
+            .into_iter()
+            .filter_map(|one| texts.get(&one.card_id).cloned().map(|text| (one, text)))
+            .unzip();
+        if candidates.is_empty() {
+            return Ok(candidates);
+        }
+        let scores = reranker.rerank(query, &texts).await.map_err(ProviderError::Failed)?;
+        if scores.len() != candidates.len() {
+            return Err(ProviderError::Failed("the reranker left texts out".to_owned()));
+        }
+        let scored = candidates.into_iter().zip(scores);
+        Ok(scored.map(|(one, score)| Candidate { score, ..one }).collect())
     }
 
     /// The passages nearest in meaning: every one is looked at.
@@ -282,6 +310,12 @@ impl Kernel {
 
 fn part(text: &str, embedding: Option<Embedding>) -> Part {
     Part { hash: Hash256::of(text.as_bytes()), terms: terms::terms(text).join(" "), embedding }
+}
+
+/// What a card says to whoever judges it: the text of a section, or all of an experience.
+fn words(card: &Card) -> String {
+    let content = card.content.to_value();
+    content["text"].as_str().map_or_else(|| card.content.as_str().to_owned(), str::to_owned)
 }
 
 fn candidate(hit: Hit) -> Candidate {

@@ -1,4 +1,4 @@
-//! What a deployment may plug in: blocks of its own, and meanings of texts.
+//! What a deployment may plug in: blocks of its own, meanings of texts, and a better order of what was found.
 
 use async_trait::async_trait;
 use cardwire_model::{AgentId, Embedding, Invalid, ProjectId, SessionKey};
@@ -43,4 +43,11 @@ pub trait ContextProvider: Send + Sync {
 pub trait Embedder: Send + Sync {
     /// One embedding for each text, in order.
     async fn embed(&self, texts: &[String]) -> Result<Vec<Embedding>, String>;
+}
+
+/// Judges what was found by reading it beside the question.
+#[async_trait]
+pub trait Reranker: Send + Sync {
+    /// How well each text fits, in order; more is better.
+    async fn rerank(&self, query: &str, texts: &[String]) -> Result<Vec<f64>, String>;
 }

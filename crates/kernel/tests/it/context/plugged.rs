@@ -5,7 +5,7 @@ use crate::desk::{Desk, caller};
 use async_trait::async_trait;
 use cardwire_kernel::{
     CollectRequest, Collected, ContextConfig, ContextProvider, Document, Embedder, KernelError,
-    KnowledgeQuery, ProviderError, ProviderRequest, Saved,
+    KnowledgeQuery, ProviderError, ProviderRequest, Reranker, Saved,
     composer::{process::Process, search::rank::Method},
     protocol::knowledge,
 };
@@ -131,6 +131,54 @@ async fn kn_02_meanings_find_what_words_do_not_and_are_joined_with_them() {
     assert!(!collected.contexts.contains_key("knowledge__context") && !collected.warnings.is_empty());
     let lease = desk.turn_of("a", "s", "Which vessel?").await;
     assert!(!sent(&desk.call(&lease, None).await.unwrap()).is_empty());
+}
+
+/// Likes short texts; one score too few when it is broken.
+struct Brevity {
+    broken: bool,
+}
+
+#[async_trait]
+impl Reranker for Brevity {
+    async fn rerank(&self, _: &str, texts: &[String]) -> Result<Vec<f64>, String> {
+        let scores = texts.iter().skip(usize::from(self.broken)).map(|text| -(text.len() as f64));
+        Ok(scores.collect())
+    }
+}
+
+#[tokio::test]
+async fn kn_02_whoever_reads_what_was_found_has_the_last_word() {
+    for broken in [false, true] {
+        let reranker: Arc<dyn Reranker> = Arc::new(Brevity { broken });
+        let desk =
+            Desk::with(&[], ContextConfig { reranker: Some(reranker), ..ContextConfig::default() }).await;
+        for (source, text) in [("long.md", "boat boat boat boat boat boat"), ("short.md", "A boat.")] {
+            let document = Document {
+                namespace: Namespace::default(),
+                source_id: source.to_owned(),
+                title: None,
+                text: text.to_owned(),
+            };
+            desk.kernel.take_in(&desk.project, &caller(), document, None).await.unwrap();
+        }
+        let query = |score_threshold| KnowledgeQuery {
+            shelf: knowledge::shelf(&Namespace::default()),
+            text: "boat".to_owned(),
+            method: None,
+            top_k: 8,
+            score_threshold,
+        };
+        let found = desk.kernel.search_sections(&desk.project, &query(None)).await;
+        if broken {
+            assert!(matches!(found, Err(KernelError::Retriever(_))));
+            continue;
+        }
+        let names: Vec<String> = found.unwrap().into_iter().map(|found| found.source_id).collect();
+        assert_eq!(names, ["short.md", "long.md"]);
+        // The threshold is for the last score.
+        let short = desk.kernel.search_sections(&desk.project, &query(Some(-10.0))).await.unwrap();
+        assert_eq!(short.len(), 1);
+    }
 }
 
 #[tokio::test]

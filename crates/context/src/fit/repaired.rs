@@ -1,0 +1,43 @@
+//! What fits together with what the linter adds to it: repairs are sent like anything else, so they have a place in the
+//! budget.
+
+use super::{Budget, Fitted, OverBudget, fit};
+use crate::{
+    lint::{LintError, Linted, lint},
+    piece::Piece,
+};
+use cardwire_model::Provider;
+use thiserror::Error;
+
+/// Why there is no request.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum CannotSend {
+    /// Even the least is too much.
+    #[error(transparent)]
+    Over(#[from] OverBudget),
+    /// What is there cannot be made valid.
+    #[error(transparent)]
+    Lint(#[from] LintError),
+}
+
+/// Fits the pieces and lints them; `added` tells the tokens of what the linter added. What is left out changes what has to
+/// be added, so room for repairs is made until they have it: each round keeps more free than the one before, and one that
+/// keeps too much is an error of [`fit`].
+pub fn fit_repaired<'a>(
+    provider: Provider,
+    pieces: &[Piece<'a>],
+    budget: Budget,
+    added: impl Fn(&Linted<'a>) -> u32,
+) -> Result<(Fitted<'a>, Linted<'a>), CannotSend> {
+    let mut fixed = budget.fixed;
+    loop {
+        let mut fitted = fit(pieces.to_vec(), Budget { fixed, ..budget })?;
+        let linted = lint(provider, &fitted.kept)?;
+        let needed = budget.fixed.saturating_add(added(&linted));
+        if needed <= fixed {
+            fitted.tokens -= fixed - needed;
+            return Ok((fitted, linted));
+        }
+        fixed = needed;
+    }
+}
