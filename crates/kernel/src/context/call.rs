@@ -153,7 +153,7 @@ impl Kernel {
         }
         let Collected { knowledge_refs, warnings, .. } = collected;
         if let Some(session) =
-            material.session.filter(|_| memory::is_remembered(&material.payload.runtime_config))
+            material.session.filter(|_| !memory::tries_out(&material.payload.runtime_config))
         {
             self.note_knowledge(project, caller, &session, &knowledge_refs).await;
         }

@@ -41,6 +41,11 @@ pub fn is_remembered(runtime_config: &CanonicalJson) -> bool {
     runtime_config.to_value().get("remember") != Some(&Value::Bool(false))
 }
 
+/// Whether the turn only tries something out: a fork leaves nothing in the session that it reads (RP-06).
+pub fn tries_out(runtime_config: &CanonicalJson) -> bool {
+    runtime_config.to_value().get("forked_from").is_some_and(Value::is_string)
+}
+
 /// What is remembered of a turn that ended well: what was asked, under the turn's id, and what came of it.
 pub fn pair(turn: TurnId, input: Option<CanonicalJson>, deliverable: CanonicalJson) -> Patch {
     let asked = input.map(|content| said(turn.to_string(), Speaker::Human, content, None));
@@ -76,5 +81,7 @@ mod tests {
     fn a_turn_that_only_reads_its_session_is_not_remembered() {
         assert!(is_remembered(&json(r#"{"session_id":"s"}"#)));
         assert!(!is_remembered(&json(r#"{"session_id":"s","remember":false}"#)));
+        assert!(tries_out(&json(r#"{"session_id":"s","forked_from":"turn_1"}"#)));
+        assert!(!tries_out(&json(r#"{"session_id":"s","forked_from":null}"#)));
     }
 }

@@ -121,8 +121,7 @@ async fn search(desk: &Desk, arguments: &Value) -> Result<Answer, Trouble> {
 
 /// KN-04: the session's experience knows what was found for it. A search that is not noted is still a search.
 async fn note_found(desk: &Desk, found: &Value) {
-    let tries_out = desk.lease.setting("forked_from").is_some()
-        || desk.lease.runtime_config["remember"] == Value::Bool(false);
+    let tries_out = desk.lease.setting("forked_from").is_some();
     let Some(session) = desk.lease.setting("session_id").filter(|_| !tries_out) else { return };
     let items = found["items"].as_array().map(Vec::as_slice).unwrap_or_default();
     let refs: Vec<Value> = items

@@ -1,7 +1,7 @@
 //! Several runs of one team.
 
 use super::{
-    crew::{crew, says},
+    crew::{calls, crew, says},
     stage::on_both_stores,
 };
 use serde_json::{Value, json};
@@ -75,5 +75,32 @@ fn runs_of_one_team_at_once_all_end() {
             runs.into_iter().map(|run| run.join().unwrap()["status"].clone()).collect()
         });
         assert_eq!(statuses, vec![json!("success"); 8]);
+    });
+}
+
+/// KN-04: what an agent found and what it was shown is in the experience of its session, each chunk once.
+#[test]
+fn the_experience_of_a_session_knows_what_its_agents_found() {
+    let rules = json!([
+        calls("a", 1, &[("search_knowledge", json!({ "query": "boat" }))]),
+        { "match": { "agent": "a" }, "reply": "It is red." },
+    ]);
+    on_both_stores(|stage| {
+        let mut team = crew("sequential", &["a"], rules.clone());
+        // Without blocks an agent knows what it finds by itself.
+        team["enable_share_context"] = json!(false);
+        stage.run(&team, "Hello?", &["--session", "s0"]).deliverable();
+        stage.home.file("boats.md", "A red boat sails.");
+        stage.json(&["knowledge", "add", "boats.md"]);
+        for session in ["s1", "s2"] {
+            let deliverable = stage.run(&team, "Which boat?", &["--session", session]);
+            assert_eq!(deliverable.deliverable(), "It is red.");
+            let known = stage.json(&["experience", "get", session]);
+            let refs = known["knowledge_refs"].as_array().unwrap();
+            assert_eq!(refs.len(), 1, "{known:#}");
+            assert!(refs[0]["source_id"].as_str().unwrap().ends_with("boats.md"), "{known:#}");
+            // The second time with the block, which shows the same.
+            team["enable_share_context"] = json!(true);
+        }
     });
 }

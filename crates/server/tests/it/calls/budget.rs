@@ -116,8 +116,8 @@ async fn kn_04_the_experience_of_a_session_knows_what_its_calls_were_shown(api: 
     api.document("rafts.md", "A red raft, no boat.").await;
     call(&api, &leased, json!({})).await;
     assert_eq!(shown("s").await.as_array().unwrap().len(), 2);
-    // A turn that only reads the session leaves nothing in it.
-    asked("a2", json!({ "session_id": "other", "remember": false })).await;
+    // A fork leaves nothing in the session it reads.
+    asked("a2", json!({ "session_id": "other", "forked_from": leased.turn })).await;
     api.get("/projects/p1/sessions/other/experience").await.expect_error(404, "not_found");
 }
 
