@@ -90,6 +90,7 @@ pub fn report_digest(package: &Package, files: &dyn Files) -> Result<Option<Hash
 /// another one (HO-11).
 pub fn index_sizes(package: &Package, files: &dyn Files) -> Result<Map<String, Value>, Refusal> {
     let Some(execution) = package.execution() else { return Ok(Map::new()) };
+    let files = files.kept();
     let sizes = |entry: &Entry| {
         let size = |part: Part| {
             let Some(path) = entry.path(part) else { return Ok(Value::Null) };

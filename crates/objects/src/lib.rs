@@ -121,5 +121,9 @@ fn error(error: Error) -> FileError {
     if matches!(error, Error::NotFound { .. }) {
         return FileError::Missing;
     }
-    FileError::Io(io::Error::other(error))
+    // What the store says names its address, its bucket and the keys of whoever asks: that is for the log of this machine.
+    let is_refused = matches!(error, Error::PermissionDenied { .. } | Error::Unauthenticated { .. });
+    let said = if is_refused { "the object store refuses it" } else { "the object store failed" };
+    tracing::warn!(%error, "an object store did not answer as it should");
+    FileError::Io(io::Error::other(said))
 }

@@ -15,8 +15,8 @@ use crate::{
 };
 use axum::http::Method;
 use cardwire_handoff::{
-    CheckOptions, Checked, Files, Gate, Problem, Refusal, RefusalKind, Types, check_report, is_report,
-    package_from_directory,
+    CheckOptions, Checked, FileError, Files, Gate, Problem, Refusal, RefusalKind, Types, check_report,
+    is_report, package_from_directory,
 };
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -155,7 +155,13 @@ fn look(args: &ValidateArgs, files: &dyn Files) -> Result<Result<Value, Refusal>
 /// Whether the argument is a directory of the workspace.
 fn files_has(files: &dyn Files, path: &Path) -> bool {
     let Some(text) = path.to_str() else { return false };
-    let is_directory = |path| files.list(&path, &mut |_| Ok(())).is_ok();
+    // One name is enough, and ends the list.
+    let is_directory = |path| match files.list(&path, &mut |_| Err(FileError::Exists)) {
+        Ok(()) | Err(FileError::Exists) => true,
+        Err(FileError::Missing | FileError::Unsafe { .. } | FileError::TooLarge { .. }) => false,
+        // Whoever looks next is told why.
+        Err(FileError::Io(_)) => true,
+    };
     !path.exists() && cardwire_handoff::SafePath::parse(text).is_ok_and(is_directory)
 }
 

@@ -148,7 +148,19 @@ proptest! {
         let pieces = story.pieces();
         let budget = Budget { window: Some(window), reserve: 7, fixed: 3 };
         let added = |linted: &Linted<'_>| each * linted.repairs.len() as u32;
-        if let Ok((fitted, linted)) = fit_repaired(Provider::OpenAiChat, &pieces, budget, added) {
+        let made = fit_repaired(Provider::OpenAiChat, &pieces, budget, added);
+        // The least that can be sent is sent where it fits.
+        let most = Budget { fixed: 3 + window.saturating_sub(7), ..budget };
+        if let Err(OverBudget { needed, available }) = fit(pieces.clone(), most) {
+            let least = needed - (most.fixed - 3);
+            if let Some(room) = available.checked_sub(least)
+                && let Ok(fitted) = fit(pieces.clone(), Budget { fixed: 3 + room, ..budget })
+                && lint(Provider::OpenAiChat, &fitted.kept).is_ok_and(|linted| added(&linted) <= room)
+            {
+                prop_assert!(made.is_ok(), "{least} of {available} are the least: {made:?}");
+            }
+        }
+        if let Ok((fitted, linted)) = made {
             let kept = fitted.kept.iter().map(|piece| piece.tokens).sum::<u32>();
             prop_assert_eq!(fitted.tokens, 3 + kept + added(&linted));
             prop_assert!(fitted.tokens <= window.saturating_sub(7));

@@ -151,7 +151,10 @@ impl Kernel {
             Done::Fresh(Outcome::Stepped(_)) => {}
             Done::Fresh(_) | Done::Replayed(_) => return Err(KernelError::Contended),
         }
-        let Collected { knowledge_refs, warnings, .. } = collected;
+        let Collected { mut knowledge_refs, warnings, .. } = collected;
+        if !made.shows_knowledge {
+            knowledge_refs.clear();
+        }
         if let Some(session) =
             material.session.filter(|_| !memory::tries_out(&material.payload.runtime_config))
         {
@@ -413,7 +416,8 @@ impl Kernel {
         records.push(card);
         let body = String::from_utf8(body)
             .map_err(|_| cardwire_store::StoreError::Internal("a request is not UTF-8".to_owned()))?;
-        Ok(Made { call_id, manifest, body, records })
+        let shows_knowledge = sent.iter().any(|piece| piece.layer == Layer::Knowledge);
+        Ok(Made { call_id, manifest, body, records, shows_knowledge })
     }
 
     fn repairs(
@@ -469,6 +473,8 @@ struct Made {
     manifest: Manifest,
     body: String,
     records: Vec<Card>,
+    /// Neither the caller nor the budget left the block out.
+    shows_knowledge: bool,
 }
 
 fn is_pinned(card: &Card) -> bool {

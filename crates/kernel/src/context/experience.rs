@@ -35,7 +35,11 @@ impl Kernel {
     ) -> Result<(Session, Value), KernelError> {
         for _ in 0..limits::DECIDE_ATTEMPTS {
             let (seen, record) = self.experience_of(project, key).await?;
+            let known = record.to_value();
             let value = record.merge(patch)?.to_value();
+            if seen.is_some() && value == known {
+                return Ok((self.live_session(project, key).await?, value));
+            }
             match self.keep_experience(project, caller, key, seen, &value).await {
                 // Somebody else noted something in between; it must not be lost.
                 Err(KernelError::Rejected(Rejection::Conflict(_))) => {}
@@ -60,6 +64,10 @@ impl Kernel {
         }
         let noted = async {
             for _ in 0..limits::DECIDE_ATTEMPTS {
+                // Who deletes a session does not want it back because a turn goes on.
+                if self.store.session(project, key).await?.is_some_and(|row| row.deleted_at.is_some()) {
+                    return Ok(());
+                }
                 let (seen, mut record) = self.experience_of(project, key).await?;
                 let known = record.knowledge_refs.len();
                 record.add_knowledge(shown.iter().cloned());

@@ -214,6 +214,12 @@ fn a_store_that_does_not_answer_is_no_missing_file() {
     let files = ObjectFiles::s3(gone, runtime.handle().clone()).unwrap();
     assert!(matches!(files.stat(&path("a")), Err(FileError::Io(_))));
     assert!(matches!(files.list(&path("a"), &mut |_| Ok(())), Err(FileError::Io(_))));
+    // It is asked once for one piece of work, and what it says names no place.
+    let kept = files.kept();
+    for _ in 0..1_000 {
+        let error = kept.stat(&path("d/a")).unwrap_err();
+        assert_eq!(error.to_string(), "cannot be read or written: the object store failed");
+    }
     let refusal = check_files(&package(), &files, &options(false)).unwrap_err();
     assert!(refusal.problems.iter().all(|problem| problem.code == "file_unreadable"), "{refusal:?}");
 }
@@ -251,6 +257,37 @@ fn many_looks_into_a_directory_are_few_requests() {
     let backward: Vec<usize> = forward.iter().rev().step_by(97).copied().collect();
     let expected: Vec<Option<u64>> = backward.iter().map(|n| expected[*n]).collect();
     assert_eq!(seen(&*files.kept(), &backward), expected);
+}
+
+/// Whatever names files have, and in whatever order they are looked at.
+#[test]
+fn looks_at_odd_names_in_any_order_are_answered_right() {
+    let runtime = runtime();
+    let store = Arc::new(Counted { inner: InMemory::new(), requests: AtomicUsize::new(0) });
+    let files = ObjectFiles::new(Arc::clone(&store) as _, runtime.handle().clone());
+    let mut names = vec![];
+    for odd in ["case#", "a%1", "样本 ", "q\"", "x~", "y[", "z{"] {
+        names.extend((0..40).map(|n| format!("{odd}{n:02}.json")));
+    }
+    let at = |name: &String| path(&format!("d/{name}"));
+    for name in &names {
+        files.replace(&at(name), name.as_bytes()).unwrap();
+    }
+    store.requests.store(0, Ordering::Relaxed);
+    let mut sorted = names.clone();
+    sorted.sort();
+    let mut shuffled = names.clone();
+    shuffled.sort_by_key(|name| (name.len() * 7919 + usize::from(name.as_bytes()[name.len() - 6]) * 31) % 97);
+    for (order, most) in [(sorted, 4), (shuffled, 10 + names.len())] {
+        let kept = files.kept();
+        store.requests.store(0, Ordering::Relaxed);
+        for name in &order {
+            assert_eq!(kept.stat(&at(name)).unwrap().bytes, name.len() as u64, "{name}");
+        }
+        assert!(matches!(kept.stat(&path("d/case#99.json")), Err(FileError::Missing)));
+        let requests = store.requests.load(Ordering::Relaxed);
+        assert!(requests <= most, "{requests} requests");
+    }
 }
 
 /// A store in memory that counts what it is asked.

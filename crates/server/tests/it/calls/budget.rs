@@ -116,6 +116,14 @@ async fn kn_04_the_experience_of_a_session_knows_what_its_calls_were_shown(api: 
     api.document("rafts.md", "A red raft, no boat.").await;
     call(&api, &leased, json!({})).await;
     assert_eq!(shown("s").await.as_array().unwrap().len(), 2);
+    // What is left out was not shown.
+    let without = call(&api, &leased, json!({ "without": ["knowledge"] })).await;
+    assert_eq!(without["knowledge_refs"], json!([]));
+    // A session that is deleted does not come back because a turn goes on.
+    api.document("ships.md", "A red ship beside the boat.").await;
+    api.delete("/projects/p1/sessions/s").await.expect(204);
+    call(&api, &leased, json!({})).await;
+    api.get("/projects/p1/sessions/s").await.expect_error(404, "not_found");
     // A fork leaves nothing in the session it reads.
     asked("a2", json!({ "session_id": "other", "forked_from": leased.turn })).await;
     api.get("/projects/p1/sessions/other/experience").await.expect_error(404, "not_found");
