@@ -140,7 +140,16 @@ impl PythonTool {
         let pinned = format!("{}=={}", self.package, self.version);
         eprintln!("services: installing {pinned}");
         ensure_venv(&venv)?;
-        let quiet = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", pinned.as_str()];
+        // What is run compiles itself; most of what is installed never is.
+        let quiet = [
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--no-compile",
+            "--disable-pip-version-check",
+            pinned.as_str(),
+        ];
         run(venv.join("bin/python"), &quiet)
             .with_context(|| format!("cannot install the Python package {pinned}"))?;
         ensure!(program.exists(), "{pinned} brought no program at {}", program.display());
