@@ -26,7 +26,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let begun = Instant::now();
     let mut steps = steps(&args.runner_args, lockfile_is_fixed(), has_nextest());
     let test = steps.pop().context("there is no test step")?;
-    // Only the tests need the servers, and whoever installs them waits for others most of the time.
+    // Only the tests need the servers; what is fetched for them is waited for while the tree is checked.
     let starting = thread::spawn(|| timed("services", Services::start));
     let checked = steps.iter().find_map(|step| run_step(step, &[]).transpose());
     // Whatever the checks say: servers that were started are stopped by us or by nobody.

@@ -90,18 +90,22 @@ impl Embedder for Meanings {
     }
 }
 
+async fn take_in(desk: &Desk, source: &str, text: &str) {
+    let document = Document {
+        namespace: Namespace::default(),
+        source_id: source.to_owned(),
+        title: None,
+        text: text.to_owned(),
+    };
+    desk.kernel.take_in(&desk.project, &caller(), document, None).await.unwrap();
+}
+
 async fn library() -> (Desk, Arc<Meanings>) {
     let meanings = Arc::new(Meanings::default());
     let context = ContextConfig { embedder: Some(Arc::clone(&meanings) as _), ..ContextConfig::default() };
     let desk = Desk::with(&["a"], context).await;
     for (source, text) in [("ships.md", "The ship leaves at dawn."), ("bakery.md", "A loaf takes an hour.")] {
-        let document = Document {
-            namespace: Namespace::default(),
-            source_id: source.to_owned(),
-            title: None,
-            text: text.to_owned(),
-        };
-        desk.kernel.take_in(&desk.project, &caller(), document, None).await.unwrap();
+        take_in(&desk, source, text).await;
     }
     (desk, meanings)
 }
@@ -153,13 +157,7 @@ async fn kn_02_whoever_reads_what_was_found_has_the_last_word() {
         let desk =
             Desk::with(&[], ContextConfig { reranker: Some(reranker), ..ContextConfig::default() }).await;
         for (source, text) in [("long.md", "boat boat boat boat boat boat"), ("short.md", "A boat.")] {
-            let document = Document {
-                namespace: Namespace::default(),
-                source_id: source.to_owned(),
-                title: None,
-                text: text.to_owned(),
-            };
-            desk.kernel.take_in(&desk.project, &caller(), document, None).await.unwrap();
+            take_in(&desk, source, text).await;
         }
         let query = |score_threshold| KnowledgeQuery {
             shelf: knowledge::shelf(&Namespace::default()),
