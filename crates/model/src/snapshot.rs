@@ -46,6 +46,14 @@ pub struct Keys {
     pub session: Option<SessionKey>,
 }
 
+impl Keys {
+    /// About how many rows that is: those it lists, and not the one or two of each of the others.
+    pub fn rows(&self) -> usize {
+        let members = self.members.as_ref().map_or(0, |(_, cards)| cards.len());
+        self.cards.len() + self.boxes.len() + self.writers_of.len() + members
+    }
+}
+
 /// The rows as they were in one consistent read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Snapshot {

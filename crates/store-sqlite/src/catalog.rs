@@ -1,13 +1,18 @@
 //! Reads for people and programs.
 
-use crate::{codec, select::all, sql, store::SqliteStore};
+use crate::{
+    codec,
+    select::{all, one},
+    sql,
+    store::SqliteStore,
+};
 use async_trait::async_trait;
 use cardwire_model::{
     AuditRow, BoxHead, BoxId, Card, CardId, Entry, Event, Generation, Hash256, Project, ProjectId, Realm,
     Token, TokenId,
 };
 use cardwire_store::{BoxAt, Catalog, EventFilter, Health, HydratedEntry, StoreError};
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -17,16 +22,11 @@ pub(crate) const NO_ID: [u8; 0] = [];
 #[async_trait]
 impl Catalog for SqliteStore {
     async fn box_head(&self, project: &ProjectId, box_id: BoxId) -> Result<Option<BoxAt>> {
-        let project = project.clone();
-        let read = move |conn: &Connection| {
-            let mut statement = conn.prepare_cached(sql::BOX_HEAD)?;
-            statement
-                .query_row(params![project.as_str(), box_id.uuid().into_bytes()], |row| {
-                    Ok(BoxAt { head: codec::box_head(row)?, deletions: row.get::<_, i64>(8)? as u64 })
-                })
-                .optional()
+        let key = (project.as_str(), box_id.uuid().into_bytes());
+        let at = |row: &Row<'_>| {
+            Ok(BoxAt { head: codec::box_head(row)?, deletions: row.get::<_, i64>(8)? as u64 })
         };
-        self.readers.read(read).await
+        self.readers.row(|conn| one(conn, sql::BOX_HEAD, key, at)).await
     }
 
     async fn box_entries(
@@ -113,11 +113,7 @@ impl Catalog for SqliteStore {
     }
 
     async fn project(&self, project: &ProjectId) -> Result<Option<Project>> {
-        let project = project.clone();
-        let read = move |conn: &Connection| {
-            conn.prepare_cached(sql::PROJECT)?.query_row(params![project.as_str()], codec::project).optional()
-        };
-        self.readers.read(read).await
+        self.readers.row(|conn| one(conn, sql::PROJECT, params![project.as_str()], codec::project)).await
     }
 
     async fn projects(&self, after: Option<&ProjectId>, limit: usize) -> Result<Vec<Project>> {
@@ -128,20 +124,12 @@ impl Catalog for SqliteStore {
     }
 
     async fn token_by_hash(&self, hash: Hash256) -> Result<Option<Token>> {
-        let read = move |conn: &Connection| {
-            conn.prepare_cached(sql::TOKEN_BY_HASH)?
-                .query_row(params![hash.as_bytes()], codec::token)
-                .optional()
-        };
-        self.readers.read(read).await
+        self.readers.row(|conn| one(conn, sql::TOKEN_BY_HASH, params![hash.as_bytes()], codec::token)).await
     }
 
     async fn token_by_id(&self, id: TokenId) -> Result<Option<Token>> {
-        let read = move |conn: &Connection| {
-            let mut statement = conn.prepare_cached(sql::TOKEN_BY_ID)?;
-            statement.query_row(params![id.uuid().into_bytes()], codec::token).optional()
-        };
-        self.readers.read(read).await
+        let key = (id.uuid().into_bytes(),);
+        self.readers.row(|conn| one(conn, sql::TOKEN_BY_ID, key, codec::token)).await
     }
 
     async fn tokens(
@@ -183,12 +171,11 @@ impl Catalog for SqliteStore {
     }
 
     async fn last_position(&self, project: &ProjectId) -> Result<u64> {
-        let project = project.clone();
-        let read = move |conn: &Connection| {
+        let last = |conn: &Connection| {
             let mut statement = conn.prepare_cached(sql::LAST_POSITION)?;
             statement.query_row(params![project.as_str()], |row| row.get::<_, i64>(0)).map(|last| last as u64)
         };
-        self.readers.read(read).await
+        self.readers.row(last).await
     }
 
     async fn audit(&self, realm: &Realm, before: Option<u64>, limit: usize) -> Result<Vec<AuditRow>> {

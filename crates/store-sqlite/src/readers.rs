@@ -1,5 +1,6 @@
 //! A fixed pool of read-only connections. Reads run on the blocking threads of the runtime, so that a slow one
-//! holds up neither the writer nor the event loop.
+//! holds up neither the writer nor the event loop. Those that find a few rows by their keys run where they are asked for:
+//! handing such a read to another thread and back costs several times what it takes.
 
 use crate::error::store_error;
 use cardwire_store::StoreError;
@@ -24,17 +25,31 @@ impl Readers {
         T: Send + 'static,
         F: FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     {
-        let closed = || StoreError::Unavailable("the store is closed".to_owned());
         let permit = Arc::clone(&self.free).acquire_owned().await.map_err(|_| closed())?;
         let idle = Arc::clone(&self.idle);
         let work = tokio::task::spawn_blocking(move || {
-            let conn = idle.lock().unwrap_or_else(PoisonError::into_inner).pop().ok_or_else(closed)?;
-            let outcome = consistently(&conn, read);
-            idle.lock().unwrap_or_else(PoisonError::into_inner).push(conn);
+            let outcome = with_one_of(&idle, |conn| consistently(conn, read));
             drop(permit);
-            outcome.map_err(store_error)
+            outcome
         });
         work.await.map_err(|error| StoreError::Internal(error.to_string()))?
+    }
+
+    /// Reads a few rows by their keys, in one consistent view.
+    pub(crate) async fn rows<T>(
+        &self,
+        read: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send,
+    ) -> Result<T, StoreError> {
+        self.row(|conn| consistently(conn, read)).await
+    }
+
+    /// Reads with one statement, which is a consistent view by itself, a row by its key.
+    pub(crate) async fn row<T>(
+        &self,
+        read: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send,
+    ) -> Result<T, StoreError> {
+        let _permit = self.free.acquire().await.map_err(|_| closed())?;
+        with_one_of(&self.idle, read)
     }
 
     /// Refuses further reads and closes the idle connections.
@@ -42,6 +57,21 @@ impl Readers {
         self.free.close();
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
+}
+
+fn closed() -> StoreError {
+    StoreError::Unavailable("the store is closed".to_owned())
+}
+
+/// Whoever asks holds a permit, so that one is there unless the store was closed.
+fn with_one_of<T>(
+    idle: &Mutex<Vec<Connection>>,
+    read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+) -> Result<T, StoreError> {
+    let conn = idle.lock().unwrap_or_else(PoisonError::into_inner).pop().ok_or_else(closed)?;
+    let outcome = read(&conn);
+    idle.lock().unwrap_or_else(PoisonError::into_inner).push(conn);
+    outcome.map_err(store_error)
 }
 
 fn consistently<T>(

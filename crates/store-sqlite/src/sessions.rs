@@ -1,6 +1,12 @@
 //! Reads of sessions and passages, and search.
 
-use crate::{codec, load, select::all, shelf::Words, sql, store::SqliteStore};
+use crate::{
+    codec, load,
+    select::{all, one},
+    shelf::Words,
+    sql,
+    store::SqliteStore,
+};
 use async_trait::async_trait;
 use cardwire_model::{Namespace, Passage, ProjectId, Session, SessionId, SessionKey, Shelf};
 use cardwire_store::{Hit, Search, SearchQuery, Sessions, StoreError};
@@ -11,8 +17,7 @@ type Result<T> = std::result::Result<T, StoreError>;
 #[async_trait]
 impl Sessions for SqliteStore {
     async fn session(&self, project: &ProjectId, key: &SessionKey) -> Result<Option<Session>> {
-        let (project, key) = (project.clone(), key.clone());
-        self.readers.read(move |conn| load::session(conn, project.as_str(), &key)).await
+        self.readers.row(|conn| load::session(conn, project.as_str(), key)).await
     }
 
     async fn sessions(
@@ -35,6 +40,11 @@ impl Sessions for SqliteStore {
 #[async_trait]
 impl Search for SqliteStore {
     async fn search(&self, project: &ProjectId, query: &SearchQuery) -> Result<Vec<Hit>> {
+        let shelf = (project.as_str(), query.shelf.kind.as_str(), query.shelf.namespace.as_str());
+        // Many shelves are empty, which is seen sooner than nothing is found.
+        if self.readers.row(|conn| one(conn, sql::SHELF, shelf, |_| Ok(()))).await?.is_none() {
+            return Ok(vec![]);
+        }
         let (project, query) = (project.clone(), query.clone());
         let read = move |conn: &Connection| {
             let SearchQuery { shelf, terms, limit } = &query;

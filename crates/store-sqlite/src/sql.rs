@@ -87,6 +87,7 @@ statements! {
     SESSION = "read/session";
     SESSIONS = "read/sessions";
     PASSAGES = "read/passages";
+    SHELF = "read/shelf";
     SEARCH = "read/search";
     EXPECT_OPEN_BOX = "expect/open_box";
     EXPECT_PROJECT_AT = "expect/project_at";

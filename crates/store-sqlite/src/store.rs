@@ -27,6 +27,9 @@ use tokio::sync::{mpsc, oneshot};
 /// Connections that read at once. More than the cores of a small machine do not help.
 const READERS: usize = 4;
 
+/// Rows that are read where they are asked for; more are left to a thread that may take its time.
+const FEW_ROWS: usize = 64;
+
 /// A store in one file.
 pub struct SqliteStore {
     pub(crate) readers: Readers,
@@ -131,6 +134,9 @@ fn configure(conn: &Connection) -> rusqlite::Result<()> {
 #[async_trait]
 impl Store for SqliteStore {
     async fn load(&self, realm: &Realm, keys: &Keys) -> Result<Snapshot, StoreError> {
+        if keys.rows() <= FEW_ROWS {
+            return self.readers.rows(|conn| load(conn, realm.key(), keys)).await;
+        }
         let (realm, keys) = (realm.key().to_owned(), keys.clone());
         self.readers.read(move |conn| load(conn, &realm, &keys)).await
     }

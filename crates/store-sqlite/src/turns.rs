@@ -103,8 +103,7 @@ impl Turns for SqliteStore {
     }
 
     async fn head(&self, project: &ProjectId, agent: &AgentId) -> Result<Option<Head>> {
-        let (project, agent) = (project.clone(), agent.clone());
-        self.readers.read(move |conn| load::head(conn, project.as_str(), &agent)).await
+        self.readers.row(|conn| load::head(conn, project.as_str(), agent)).await
     }
 
     async fn inbox(
@@ -137,8 +136,7 @@ impl Turns for SqliteStore {
     }
 
     async fn turn(&self, project: &ProjectId, turn: TurnId) -> Result<Option<InboxItem>> {
-        let project = project.clone();
-        self.readers.read(move |conn| load::turn(conn, project.as_str(), turn)).await
+        self.readers.row(|conn| load::turn(conn, project.as_str(), turn)).await
     }
 
     async fn calls(&self, project: &ProjectId, turn: TurnId) -> Result<Vec<ToolCall>> {
@@ -158,6 +156,8 @@ impl Turns for SqliteStore {
         limit: usize,
     ) -> Result<Vec<Step>> {
         let (project, filter, before) = (project.clone(), filter.clone(), before.cloned());
+        // The last step of an agent is the end of its index.
+        let is_narrow = filter == (RowFilter { agent_id: filter.agent_id.clone(), ..RowFilter::default() });
         let read = move |conn: &Connection| {
             let wanted = params![
                 project.as_str(),
@@ -173,15 +173,12 @@ impl Turns for SqliteStore {
             let by = [sql::STEPS, sql::STEPS_OF_AGENT, sql::STEPS_OF_TURN];
             all(conn, narrowest(&filter, by), wanted, codec::step)
         };
-        self.readers.read(read).await
+        if limit == 1 && is_narrow { self.readers.row(read).await } else { self.readers.read(read).await }
     }
 
     async fn step(&self, project: &ProjectId, step: &StepId) -> Result<Option<Step>> {
-        let (project, step) = (project.clone(), step.clone());
-        let read = move |conn: &Connection| {
-            one(conn, sql::STEP, params![project.as_str(), step.as_str()], codec::step)
-        };
-        self.readers.read(read).await
+        let key = (project.as_str(), step.as_str());
+        self.readers.row(|conn| one(conn, sql::STEP, key, codec::step)).await
     }
 
     async fn edges(
@@ -249,11 +246,8 @@ impl Turns for SqliteStore {
     }
 
     async fn agent(&self, project: &ProjectId, agent: &AgentId) -> Result<Option<Agent>> {
-        let (project, agent) = (project.clone(), agent.clone());
-        let read = move |conn: &Connection| {
-            one(conn, sql::AGENT, params![project.as_str(), agent.as_str()], codec::agent)
-        };
-        self.readers.read(read).await
+        let key = (project.as_str(), agent.as_str());
+        self.readers.row(|conn| one(conn, sql::AGENT, key, codec::agent)).await
     }
 
     async fn profiles(
