@@ -97,10 +97,14 @@ fn layers_without(names: &[String]) -> Result<Vec<Layer>, Invalid> {
 }
 
 fn read_tools(raw: &RawValue) -> Result<CanonicalJson, Invalid> {
-    if let Some(index) = parse::values("tools", raw)?.iter().position(|tool| !tool.is_object()) {
-        return Err(Invalid::field(format!("tools/{index}"), "must be an object"));
+    let tools = parse::canonical("tools", raw)?;
+    // Lists of tools are long, and all there is to know is where each begins.
+    let listed: Vec<&RawValue> =
+        serde_json::from_str(tools.as_str()).map_err(|_| Invalid::field("tools", "must be a list"))?;
+    match listed.iter().position(|tool| !tool.get().starts_with('{')) {
+        Some(index) => Err(Invalid::field(format!("tools/{index}"), "must be an object")),
+        None => Ok(tools),
     }
-    parse::canonical("tools", raw)
 }
 
 /// A request, ready to be sent.
@@ -134,10 +138,9 @@ pub struct ModelCallOut {
 
 impl ModelCallOut {
     /// The call that was composed.
-    pub fn new(call: ComposedCall) -> Result<Self, Invalid> {
+    pub fn new(call: ComposedCall) -> Self {
         let ComposedCall { call_id, manifest, body, knowledge_refs, warnings } = call;
-        let mut recorded = manifest::to_json(&manifest)?.to_value();
-        Ok(Self {
+        Self {
             call_id: call_id.to_string(),
             step_id: manifest.step_id.to_string(),
             request: body,
@@ -146,11 +149,11 @@ impl ModelCallOut {
             model: manifest.model,
             total_tokens: manifest.total_tokens,
             shared_prefix_tokens: manifest.shared_prefix_tokens,
-            omissions: recorded["omissions"].take(),
-            repairs: recorded["repairs"].take(),
+            omissions: manifest::omissions_json(&manifest.omissions),
+            repairs: manifest::repairs_json(&manifest.repairs),
             knowledge_refs,
             warnings,
-        })
+        }
     }
 }
 

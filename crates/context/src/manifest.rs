@@ -11,7 +11,7 @@ mod outline;
 mod tests;
 
 pub use expand::{ExpandedEntry, Missing, MissingEntry, expand, rebuild};
-pub use json::{from_json, to_json};
+pub use json::{from_json, omissions_json, repairs_json, to_json};
 pub use outline::{outline, outline_omissions};
 
 use crate::piece::{Piece, Place, Reference};

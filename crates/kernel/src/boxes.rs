@@ -2,7 +2,9 @@
 //! stays good; only deletions are looked at anew, through the project's counter (CB-10).
 
 use crate::{Kernel, KernelError};
-use cardwire_model::{BoxHead, BoxId, Card, CardId, Entry, Generation, Item, ProjectId, Segment, limits};
+use cardwire_model::{
+    BoxHead, BoxId, Card, CardId, Entry, Generation, Item, Keys, ProjectId, Realm, Segment, Snapshot, limits,
+};
 use cardwire_protocol::{
     Rejection,
     facts::flatten::{self, Shown},
@@ -43,6 +45,13 @@ pub struct BoxCards {
     pub cards: Vec<Arc<Card>>,
     /// Ids of the same stretch whose card is deleted or expired.
     pub missing: Vec<CardId>,
+}
+
+/// Where boxes of a project were at one moment.
+pub(crate) struct BoxesAt {
+    /// Of those that are there.
+    pub(crate) heads: HashMap<BoxId, BoxHead>,
+    deletions: u64,
 }
 
 /// A flattened stretch of one generation of one box.
@@ -92,6 +101,14 @@ impl Need {
     fn cards(self) -> Option<u64> {
         match self {
             Self::Entries { cards, .. } | Self::Shown { cards, .. } => cards,
+        }
+    }
+
+    /// A box that is empty, as those of new turns are, is neither read nor kept.
+    const fn is_nothing(self) -> bool {
+        match self {
+            Self::Entries { count, .. } => count == 0,
+            Self::Shown { len, .. } => len == 0,
         }
     }
 
@@ -180,6 +197,35 @@ impl Kernel {
         Ok(cards.take(len as usize).cloned().collect())
     }
 
+    /// Where boxes are now, by one read.
+    pub(crate) async fn boxes_at(
+        &self,
+        project: &ProjectId,
+        boxes: Vec<BoxId>,
+    ) -> Result<BoxesAt, KernelError> {
+        let keys = Keys { project: true, boxes, ..Keys::default() };
+        let Snapshot { project: row, boxes: heads, .. } =
+            self.store.load(&Realm::from(project.clone()), &keys).await?;
+        let row = row.ok_or_else(|| Rejection::no_project(project))?;
+        Ok(BoxesAt { heads, deletions: row.deletions })
+    }
+
+    /// One of them as far as it reaches, and every card of it, deleted or not.
+    pub(crate) async fn reached(
+        &self,
+        project: &ProjectId,
+        at: &BoxesAt,
+        box_id: BoxId,
+    ) -> Result<(Segment, Vec<Arc<Card>>), KernelError> {
+        let missing = || Rejection::NotFound { what: "box", id: box_id.to_string() };
+        let head = at.heads.get(&box_id).ok_or_else(missing)?;
+        let need = Need::Entries { count: head.entries, cards: Some(at.deletions) };
+        let flat = self.flat(project, box_id, head.generation, need).await?;
+        let cards: Vec<_> = flat.cards.iter().flat_map(|(_, cards)| cards).cloned().collect();
+        // The cache may be ahead of the head that was read.
+        Ok((Segment { box_id, generation: head.generation, len: cards.len() as u32 }, cards))
+    }
+
     /// Cards by id in the order asked for, repeats repeated, invisible ones skipped (CB-21).
     pub async fn get_cards(
         &self,
@@ -222,6 +268,9 @@ impl Kernel {
         need: Need,
     ) -> Pin<Box<dyn Future<Output = Result<Arc<Flat>, StoreError>> + Send + 'a>> {
         Box::pin(async move {
+            if need.is_nothing() {
+                return Ok(Arc::new(Flat { cards: need.cards().map(|at| (at, vec![])), ..Flat::default() }));
+            }
             let key = (project.clone(), box_id, generation);
             let cached = self.boxes.0.get(&key);
             if let Some(flat) = cached.as_ref().filter(|flat| need.met_by(flat)) {

@@ -10,6 +10,7 @@ mod explain;
 mod knowledge;
 mod pieces;
 mod provider;
+mod records;
 mod render;
 mod tokens;
 
@@ -20,6 +21,7 @@ pub use experience::Saved;
 pub use explain::{Side, WhyAnswer};
 pub use knowledge::{Document, FoundSection, KnowledgeQuery, SourceView};
 pub use provider::{ContextProvider, Embedder, ProviderError, ProviderRequest, Reranker};
+pub(crate) use records::Records;
 pub use render::{CallEntry, ExpandedCall, RenderedCall};
 pub(crate) use tokens::TokenCache;
 

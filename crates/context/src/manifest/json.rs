@@ -25,8 +25,8 @@ pub fn to_json(manifest: &Manifest) -> Result<CanonicalJson, Invalid> {
         "agent_turn_id": manifest.turn_id.to_string(),
         "step_id": manifest.step_id.as_str(),
         "entries": manifest.entries.iter().map(entry_json).collect::<Vec<_>>(),
-        "omissions": manifest.omissions.iter().map(omission_json).collect::<Vec<_>>(),
-        "repairs": manifest.repairs.iter().map(repair_json).collect::<Vec<_>>(),
+        "omissions": omissions_json(&manifest.omissions),
+        "repairs": repairs_json(&manifest.repairs),
         "total_tokens": manifest.total_tokens,
         "request_sha256": manifest.request_sha256,
         "previous_call_id": id(&manifest.previous_call),
@@ -34,6 +34,16 @@ pub fn to_json(manifest: &Manifest) -> Result<CanonicalJson, Invalid> {
         "created_at": manifest.at.to_string(),
     });
     CanonicalJson::from_value(&value)
+}
+
+/// What was left out, as a manifest has it.
+pub fn omissions_json(omissions: &[Omission]) -> Value {
+    omissions.iter().map(omission_json).collect()
+}
+
+/// What was added, as a manifest has it.
+pub fn repairs_json(repairs: &[Repair]) -> Value {
+    repairs.iter().map(repair_json).collect()
 }
 
 /// The reverse; `None` for content that is no manifest.

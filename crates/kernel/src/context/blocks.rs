@@ -10,13 +10,15 @@ impl Kernel {
     /// The card of a block's text.
     pub(super) fn block_card(&self, project: &ProjectId, text: &str) -> Result<Card, KernelError> {
         let id = named(project, &["block", text]);
-        record(id, "sys.block", CanonicalJson::string(text)?, &json!({}), None, self.now())
+        let make = || record(id, "sys.block", CanonicalJson::string(text)?, &json!({}), None, self.now());
+        self.records.named(id, self.now(), make)
     }
 
     /// The card of a list of tools.
     pub(super) fn tools_card(&self, project: &ProjectId, tools: &CanonicalJson) -> Result<Card, KernelError> {
         let id = named(project, &["tools", tools.as_str()]);
-        record(id, "sys.tools", tools.clone(), &json!({}), None, self.now())
+        let make = || record(id, "sys.tools", tools.clone(), &json!({}), None, self.now());
+        self.records.named(id, self.now(), make)
     }
 
     /// The card of something that the linter added.

@@ -20,7 +20,7 @@ use cardwire_context::{
     tokens::Tokenizer,
 };
 use cardwire_model::{
-    CanonicalJson, Card, CardId, Cause, Invalid, InvalidCode, Layer, Manifest, Placement, ProjectId,
+    AgentId, CanonicalJson, Card, CardId, Cause, Invalid, InvalidCode, Layer, Manifest, Placement, ProjectId,
     Provider, Repair, StepId,
 };
 use cardwire_protocol::{
@@ -82,6 +82,8 @@ pub struct ComposedCall {
 
 /// What the profile and the request say together.
 struct Setup {
+    /// The content of the profile that the turn runs with.
+    profile: Value,
     provider: Provider,
     model: String,
     params: Map<String, Value>,
@@ -111,20 +113,20 @@ impl Kernel {
         request: &CallRequest,
     ) -> Result<ComposedCall, KernelError> {
         // Composing may compact the session, which a stale holder must not cause (NF-03).
-        self.check_running(project, &request.fence).await?;
+        let turn = self.running(project, &request.fence).await?;
         for key in request.contexts.keys() {
             layers::layer_given(key).map_err(|error| {
                 Invalid::coded(InvalidCode::ContextKey, format!("contexts/{key}"), error.to_string())
             })?;
         }
         let takes_memory = process::allowed(request.process, request.share).checkpoint;
-        let mut material = self.material(project, request.fence.turn_id, takes_memory).await?;
-        let setup = self.setup(project, &material, request).await?;
-        let mut collected = self.collect_for(project, &material, request).await?;
+        let mut material = self.material(project, turn.clone(), takes_memory).await?;
+        let setup = self.setup(project, &material, request)?;
+        let mut collected = self.collect_for(project, &material, &setup, request).await?;
         let mut parts = self.parts(project, request, &material, &setup, &collected)?;
         if self.compact_first(project, caller, request, &material, &setup, &parts).await? {
-            material = self.material(project, request.fence.turn_id, takes_memory).await?;
-            collected = self.collect_for(project, &material, request).await?;
+            material = self.material(project, turn, takes_memory).await?;
+            collected = self.collect_for(project, &material, &setup, request).await?;
             parts = self.parts(project, request, &material, &setup, &collected)?;
         }
         let step_id = match &request.step_id {
@@ -151,6 +153,7 @@ impl Kernel {
             Done::Fresh(Outcome::Stepped(_)) => {}
             Done::Fresh(_) | Done::Replayed(_) => return Err(KernelError::Contended),
         }
+        self.records.keep(project, made.call_id, &made.manifest);
         let Collected { mut knowledge_refs, warnings, .. } = collected;
         if !made.shows_knowledge {
             knowledge_refs.clear();
@@ -170,15 +173,13 @@ impl Kernel {
     }
 
     /// What profile and request say together.
-    async fn setup(
+    fn setup(
         &self,
         project: &ProjectId,
         material: &Material,
         request: &CallRequest,
     ) -> Result<Setup, KernelError> {
-        let profile = self.box_cards(project, material.payload.profile_box).await?.cards;
-        let profile = profile.iter().rev().find(|card| card.kind.as_str() == "sys.profile");
-        let content = profile.map_or(Value::Null, |card| card.content.to_value());
+        let content = material.profile.as_ref().map_or(Value::Null, |card| card.content.to_value());
         let config = &content["llm_config"];
         let text = |name: &str| config.get(name).and_then(Value::as_str).map(str::to_owned);
         let number = |name: &str| config.get(name)?.as_u64().and_then(|number| u32::try_from(number).ok());
@@ -202,6 +203,7 @@ impl Kernel {
         let own = content.get("system_prompt").and_then(Value::as_str).unwrap_or_default();
         let window = request.window.or_else(|| number("context_window"));
         Ok(Setup {
+            prompt: prompt::system_prompt(own, fields),
             provider,
             tokenizer: Tokenizer::for_model(&model),
             model,
@@ -212,8 +214,8 @@ impl Kernel {
                 .reserve
                 .or_else(|| number("reserve"))
                 .unwrap_or_else(|| fit::default_reserve(window)),
-            prompt: prompt::system_prompt(own, fields),
             tools: request.tools.as_ref().map(|tools| self.tools_card(project, tools)).transpose()?,
+            profile: content,
         })
     }
 
@@ -221,6 +223,7 @@ impl Kernel {
         &self,
         project: &ProjectId,
         material: &Material,
+        setup: &Setup,
         request: &CallRequest,
     ) -> Result<Collected, KernelError> {
         let asked = material
@@ -234,7 +237,7 @@ impl Kernel {
             query: asked.and_then(|card| card.content.to_text()),
             overrides: request.contexts.clone(),
         };
-        self.collect(project, &request).await
+        self.collect_with(project, &request, Some(&setup.profile)).await
     }
 
     fn parts(
@@ -447,11 +450,10 @@ impl Kernel {
         setup: &Setup,
         pieces: &[Piece<'_>],
     ) -> Result<(Option<CardId>, u32), KernelError> {
-        let filter = RowFilter { agent_id: Some(material.item.agent_id.clone()), ..RowFilter::default() };
-        let steps = self.store.steps(project, &filter, None, LAST_STEPS).await?;
-        let call = steps.iter().find_map(|step| step.call_id.as_deref()?.parse::<CardId>().ok());
-        let Some(call) = call else { return Ok((None, 0)) };
-        let Ok(previous) = self.call_manifest(project, call).await else { return Ok((None, 0)) };
+        let Some(call) = self.previous_call(project, &material.item.agent_id).await? else {
+            return Ok((None, 0));
+        };
+        let Ok(previous) = self.call_record(project, call).await else { return Ok((None, 0)) };
         let tools = setup.tools.as_ref().map(|card| card.id);
         if (previous.provider, &previous.model, previous.tools) != (setup.provider, &setup.model, tools) {
             return Ok((Some(call), 0));
@@ -462,6 +464,23 @@ impl Kernel {
         })
         .map_or(0, |entries| manifest::shared_prefix(&entries, pieces));
         Ok((Some(call), shared))
+    }
+
+    /// The last call that an agent made. Its last step is nearly always it, so that is looked at first.
+    async fn previous_call(
+        &self,
+        project: &ProjectId,
+        agent: &AgentId,
+    ) -> Result<Option<CardId>, KernelError> {
+        let filter = RowFilter { agent_id: Some(agent.clone()), ..RowFilter::default() };
+        for limit in [1, LAST_STEPS] {
+            let steps = self.store.steps(project, &filter, None, limit).await?;
+            let call = steps.iter().find_map(|step| step.call_id.as_deref()?.parse::<CardId>().ok());
+            if call.is_some() || steps.len() < limit {
+                return Ok(call);
+            }
+        }
+        Ok(None)
     }
 }
 

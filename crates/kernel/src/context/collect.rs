@@ -55,6 +55,7 @@ pub struct Collected {
 struct Sources<'a> {
     project: &'a ProjectId,
     request: &'a CollectRequest,
+    profile: Option<&'a Value>,
     settings: ContextSettings,
     checkpoint: Checkpoint,
     fields: Map<String, Value>,
@@ -63,15 +64,26 @@ struct Sources<'a> {
 
 impl Kernel {
     /// Collects the blocks that the process and the switch allow.
-    #[tracing::instrument(level = "trace", skip_all, fields(cardwire.project.id = %project))]
     pub async fn collect(
         &self,
         project: &ProjectId,
         request: &CollectRequest,
     ) -> Result<Collected, KernelError> {
+        self.collect_with(project, request, None).await
+    }
+
+    /// The same for an agent that runs with this profile; by default it is the one of the roster.
+    #[tracing::instrument(name = "collect", level = "trace", skip_all, fields(cardwire.project.id = %project))]
+    pub(super) async fn collect_with(
+        &self,
+        project: &ProjectId,
+        request: &CollectRequest,
+        profile: Option<&Value>,
+    ) -> Result<Collected, KernelError> {
         let mut sources = Sources {
             project,
             request,
+            profile,
             settings: self.live_project(project).await?.settings.context,
             checkpoint: Checkpoint::default(),
             fields: Map::new(),
@@ -137,9 +149,10 @@ impl Kernel {
 
     /// CC-04. Which tools an agent has is said by its profile; whoever names no agent has all of ours.
     async fn framework_block(&self, sources: &Sources<'_>) -> Result<String, KernelError> {
-        let tools = match &sources.request.agent_id {
-            Some(agent) => self.tools_of(sources.project, agent).await?,
-            None => None,
+        let tools = match (sources.profile, &sources.request.agent_id) {
+            (Some(profile), _) => allowed_tools(profile),
+            (None, Some(agent)) => self.tools_of(sources.project, agent).await?,
+            (None, None) => None,
         };
         let has = |name: &str| tools.as_ref().is_none_or(|tools| tools.iter().any(|tool| tool == name));
         let uses_tools = sources.request.process.uses_tools();
@@ -274,14 +287,18 @@ impl Kernel {
     ) -> Result<Option<Vec<String>>, KernelError> {
         let agent = self.agent(project, agent).await?;
         let Ok((_, card)) = self.profile(project, &agent.profile_name).await else { return Ok(None) };
-        let content = card.content.to_value();
-        let lists = ["allowed_tools", "allowed_internal_tools"].map(|name| content.get(name).cloned());
-        if lists.iter().all(Option::is_none) {
-            return Ok(None);
-        }
-        let names = lists.iter().flatten().filter_map(Value::as_array).flatten();
-        Ok(Some(names.filter_map(Value::as_str).map(str::to_owned).collect()))
+        Ok(allowed_tools(&card.content.to_value()))
     }
+}
+
+/// `None` when the profile names none.
+fn allowed_tools(profile: &Value) -> Option<Vec<String>> {
+    let lists = ["allowed_tools", "allowed_internal_tools"].map(|name| profile.get(name));
+    if lists.iter().all(Option::is_none) {
+        return None;
+    }
+    let names = lists.into_iter().flatten().filter_map(Value::as_array).flatten();
+    Some(names.filter_map(Value::as_str).map(str::to_owned).collect())
 }
 
 /// Sections looked for unless the project says otherwise (KN-02).

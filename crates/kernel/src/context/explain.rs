@@ -65,7 +65,7 @@ impl Kernel {
             return Ok(entries.iter().map(entry).collect());
         }
         let Side::Turn(turn) = side else { return Ok(vec![]) };
-        let material = self.material(project, turn, true).await?;
+        let material = self.material(project, self.turn(project, turn).await?, true).await?;
         let now = self.now();
         let shown = material
             .placed
@@ -123,7 +123,7 @@ impl Kernel {
         facts.visible = card.deleted_at.is_none_or(|deleted| at < deleted)
             && card.expires_at.is_none_or(|expires| at < expires);
         facts.is_message_kind = view::is_message(&card.kind);
-        let material = self.material(project, turn, true).await?;
+        let material = self.material(project, self.turn(project, turn).await?, true).await?;
         if let Some(placed) = material.by_id().get(&card.id) {
             let step = self.store.step(project, &call.manifest.step_id).await?;
             let end = step.map_or(u32::MAX, |step| step.output_len);

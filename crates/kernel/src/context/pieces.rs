@@ -2,9 +2,7 @@
 
 use crate::{Kernel, KernelError, ViewedTurn, sessions::Remembered};
 use cardwire_context::piece::{Body, Piece, Place, Reference};
-use cardwire_model::{
-    BoxId, Card, CardId, Cause, InboxItem, Layer, ProjectId, Segment, SessionKey, TurnId, TurnPayload,
-};
+use cardwire_model::{Card, CardId, Cause, InboxItem, Layer, ProjectId, Segment, SessionKey, TurnPayload};
 use cardwire_protocol::{Rejection, turn::view};
 use std::{
     collections::{HashMap, HashSet},
@@ -26,6 +24,8 @@ pub(super) struct Material {
     pub(super) item: InboxItem,
     pub(super) payload: TurnPayload,
     pub(super) session: Option<SessionKey>,
+    /// What the agent is.
+    pub(super) profile: Option<Arc<Card>>,
     /// In order; what is not sent is still here, with the layer it would have been in.
     pub(super) placed: Vec<Placed>,
     /// What is asked.
@@ -39,27 +39,29 @@ impl Kernel {
     pub(super) async fn material(
         &self,
         project: &ProjectId,
-        turn: TurnId,
+        ViewedTurn { item, head }: ViewedTurn,
         with_memory: bool,
     ) -> Result<Material, KernelError> {
-        let ViewedTurn { item, head } = self.turn(project, turn).await?;
         let payload = TurnPayload::from_stored(&item.payload);
         let payload = payload.map_err(|_| Rejection::Conflict("the turn's row is damaged".to_owned()))?;
         let (watermark, end) = self.output_reach(project, &item, head.as_ref(), None).await?;
-        let context = self.box_reach(project, payload.context_box).await?;
-        let mut output = self.box_reach(project, payload.output_box).await?;
+        let TurnPayload { profile_box, context_box, output_box, .. } = payload;
+        let boxes = self.boxes_at(project, vec![profile_box, context_box, output_box]).await?;
+        let (_, profile) = self.reached(project, &boxes, profile_box).await?;
+        let (context, given) = self.reached(project, &boxes, context_box).await?;
+        let (mut output, mut shown) = self.reached(project, &boxes, output_box).await?;
         output.len = output.len.min(end);
+        shown.truncate(output.len as usize);
         let remembered = self.session_of_turn(project, &payload).await?;
         let mut gathered = Gathered::default();
         let session = remembered.as_ref().map(|remembered| remembered.key.clone());
         if let Some(Remembered { reach: Some(reach), cards, .. }) = remembered.filter(|_| with_memory) {
             gathered.add(&cards, reach, 0, |_| (Layer::Checkpoint, Cause::Memory));
         }
-        let shown = self.reach_cards(project, Some(output)).await?;
         let (before, own) = shown.split_at((watermark as usize).min(shown.len()));
         gathered.add(before, output, 0, |_| (Layer::Checkpoint, Cause::History));
-        let given = self.reach_cards(project, Some(context)).await?;
         let now = self.now();
+        let profile = profile.into_iter().rev().find(|card| is_profile(card) && card.is_visible(now));
         let visible = given.iter().filter(|card| card.is_visible(now));
         let instruction = view::instruction(visible.clone().map(AsRef::as_ref)).map(|card| card.id);
         let result_fields = visible.rev().find(|card| view::is_result_fields(&card.kind)).cloned();
@@ -68,14 +70,13 @@ impl Kernel {
             false => (Layer::Checkpoint, Cause::Context),
         });
         gathered.add(own, output, before.len(), |_| (Layer::Turn, Cause::Own));
-        Ok(Material { item, payload, session, placed: gathered.placed, instruction, result_fields })
+        let placed = gathered.placed;
+        Ok(Material { item, payload, session, profile, placed, instruction, result_fields })
     }
+}
 
-    /// A box as far as it reaches now.
-    pub(super) async fn box_reach(&self, project: &ProjectId, box_id: BoxId) -> Result<Segment, KernelError> {
-        let head = self.view_box(project, box_id, None).await?.head;
-        Ok(Segment { box_id, generation: head.generation, len: head.len })
-    }
+fn is_profile(card: &Card) -> bool {
+    card.kind.as_str() == "sys.profile"
 }
 
 #[derive(Default)]

@@ -70,6 +70,18 @@ impl Kernel {
         Ok(manifest::from_json(&card.content).ok_or_else(missing)?)
     }
 
+    /// The same, from memory where it can: records never change.
+    pub(super) async fn call_record(
+        &self,
+        project: &ProjectId,
+        call: CardId,
+    ) -> Result<Arc<Manifest>, KernelError> {
+        if let Some(record) = self.records.manifest(project, call) {
+            return Ok(record);
+        }
+        Ok(self.records.keep(project, call, &self.call_manifest(project, call).await?))
+    }
+
     /// A call with every card it showed.
     pub async fn call(&self, project: &ProjectId, call: CardId) -> Result<ExpandedCall, KernelError> {
         let record = self.call_manifest(project, call).await?;

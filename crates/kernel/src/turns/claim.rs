@@ -107,6 +107,7 @@ impl Kernel {
             }
             if applied.contains(project) {
                 self.changes.committed(!claimed.commit.events.is_empty(), false);
+                claimed.leases.iter().for_each(|lease| self.opened_by(lease));
                 leases.append(&mut claimed.leases);
             }
         }

@@ -5,7 +5,10 @@ use cardwire_model::{
     AgentId, BoxId, Card, CardId, Edge, EdgeId, Hash256, Head, IdentityEdge, InboxItem, ProjectId, Status,
     Step, StepId, Timestamp, TurnId, TurnPayload,
 };
-use cardwire_protocol::{Rejection, turn::view};
+use cardwire_protocol::{
+    Rejection,
+    turn::{claim::Lease, view},
+};
 use cardwire_store::RowFilter;
 use std::{collections::HashMap, sync::Arc};
 
@@ -16,6 +19,14 @@ pub struct ViewedTurn {
     pub item: InboxItem,
     /// The agent's head, when this is its live turn.
     pub head: Option<Head>,
+}
+
+impl ViewedTurn {
+    /// A turn and the head of its agent, which may be at another turn.
+    pub(crate) fn new(item: InboxItem, head: Option<Head>) -> Self {
+        let is_live = |head: &Head| head.live.as_ref().is_some_and(|live| live.turn_id == item.turn_id);
+        Self { head: head.filter(is_live), item }
+    }
 }
 
 /// What a turn sees.
@@ -99,8 +110,7 @@ impl Kernel {
             Some(_) => None,
             None => self.store.head(project, &item.agent_id).await?,
         };
-        let is_live = |head: &Head| head.live.as_ref().is_some_and(|live| live.turn_id == turn);
-        Ok(ViewedTurn { item, head: head.filter(is_live) })
+        Ok(ViewedTurn::new(item, head))
     }
 
     /// Whether a secret's hash opens the turn (SEC-02). Remembered for half a second; every write is checked again by
@@ -120,6 +130,14 @@ impl Kernel {
             self.leases.put(key, (), now);
         }
         Ok(opens)
+    }
+
+    /// A lease has just been given: its token is known to open its turn.
+    pub(super) fn opened_by(&self, lease: &Lease) {
+        if let Some(turn) = &lease.turn {
+            let key = (lease.project.clone(), lease.turn_id, Hash256::of(&turn.secret));
+            self.leases.put(key, (), self.now());
+        }
     }
 
     /// What the turn sees (WK-02, WK-03), or saw at one of its steps (CB-17).

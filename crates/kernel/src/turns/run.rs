@@ -1,7 +1,9 @@
 //! The loop of every command on a turn: load its rows and what its kind of command needs besides, decide, commit; when
 //! somebody else got in between, do it again on fresh rows.
 
-use crate::{Caller, Done, Kernel, KernelError, Remember, batches::FollowUp, doorbell::Ring};
+use crate::{
+    Caller, Done, Kernel, KernelError, Remember, batches::FollowUp, doorbell::Ring, turns::ViewedTurn,
+};
 use cardwire_model::{
     BoxId, CardDraft, CardId, InboxId, Keys, Origin, ProjectId, Realm, Snapshot, Timestamp, limits,
 };
@@ -137,15 +139,18 @@ impl Kernel {
         Err(KernelError::Contended)
     }
 
-    /// Refuses a caller who does not hold the turn, before anything is done for it.
-    pub(crate) async fn check_running(&self, project: &ProjectId, held: &Fence) -> Result<(), KernelError> {
+    /// The turn of a caller who holds it; others are refused before anything is done for them.
+    pub(crate) async fn running(&self, project: &ProjectId, held: &Fence) -> Result<ViewedTurn, KernelError> {
         let keys = Keys { turn: Some(held.turn_id), ..Keys::default() };
         let snapshot = self.store.load(&Realm::from(project.clone()), &keys).await?;
         match fence::check_running(&snapshot, project, held) {
             // The command itself rebuilds what is lost.
-            Ok(()) | Err(Rejection::Lost(_)) => Ok(()),
-            Err(rejection) => Err(rejection.into()),
+            Ok(()) | Err(Rejection::Lost(_)) => {}
+            Err(rejection) => return Err(rejection.into()),
         }
+        let missing = || Rejection::NotFound { what: "turn", id: held.turn_id.to_string() };
+        let item = snapshot.turn.ok_or_else(missing)?.item;
+        Ok(ViewedTurn::new(item, snapshot.head))
     }
 
     /// What a command needs that only its rows tell.

@@ -16,7 +16,7 @@ pub(crate) async fn compose(request: Request) -> Answer {
     let fence = fence(&request, body.turn_epoch)?;
     let (kernel, command) = (&request.state.kernel, body.into_request(fence)?);
     let call = kernel.compose_call(request.project()?, &request.caller()?, &command).await?;
-    respond::created(&ModelCallOut::new(call)?)
+    respond::created(&ModelCallOut::new(call))
 }
 
 pub(crate) async fn show(request: Request) -> Answer {
