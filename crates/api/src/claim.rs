@@ -2,7 +2,7 @@
 
 use crate::{parse, turn_token};
 use cardwire_kernel::{
-    ClaimRequest,
+    ClaimRequest, Hydrated,
     protocol::turn::{
         append::check_call_id,
         claim::{Lease, LeaseKind, LeasedTurn},
@@ -36,6 +36,9 @@ pub struct ClaimIn {
     /// Start what is claimed at once, which saves a request.
     #[serde(default)]
     pub start: bool,
+    /// With each lease comes what its worker would read first, which saves two requests: `result_fields` and `output_len`.
+    #[serde(default)]
+    pub hydrate: bool,
     /// The worker has just come up: running turns that one with its name held are given back first, whatever became of it.
     #[serde(default)]
     pub recover: bool,
@@ -138,11 +141,20 @@ pub struct LeaseOut {
     /// `running` when it was started with the claim; else `dispatched`, or `suspended` when it is to be resumed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<&'static str>,
+    /// What the deliverable must have: the latest `task.result_fields` that the turn is given, or null. With `hydrate`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<serde_json::Value>)]
+    pub result_fields: Option<Option<CanonicalJson>>,
+    /// How many cards the output box shows. With `hydrate`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_len: Option<u32>,
 }
 
-impl From<&Lease> for LeaseOut {
-    fn from(lease: &Lease) -> Self {
+impl LeaseOut {
+    /// A lease, and what its turn begins with if that was asked for.
+    pub fn new(lease: &Lease, given: Option<&Hydrated>) -> Self {
         let turn = lease.turn.as_ref();
+        let given = given.filter(|_| turn.is_some());
         let payload = |turn: &LeasedTurn| {
             turn.payload
                 .as_ref()
@@ -169,6 +181,8 @@ impl From<&Lease> for LeaseOut {
             display_name,
             runtime_config,
             status: turn.map(|turn| status(turn, lease.kind).as_str()),
+            result_fields: given.map(|given| given.result_fields.clone()),
+            output_len: given.map(|given| given.output_len),
         }
     }
 }

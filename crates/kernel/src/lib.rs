@@ -49,7 +49,9 @@ pub use sessions::{
     CheckpointView, CompactRequest, Compacted, SessionView, Summariser, SummaryAnswer, SummaryRequest,
 };
 pub use tokens::Minted;
-pub use turns::{Chunk, ClaimRequest, NewProfile, NewTurnCard, TickAction, TickReport, TurnView, ViewedTurn};
+pub use turns::{
+    Chunk, ClaimRequest, Hydrated, NewProfile, NewTurnCard, TickAction, TickReport, TurnView, ViewedTurn,
+};
 pub use verify::{RealmReport, VerifyReport};
 
 pub use cardwire_context as composer;

@@ -3,6 +3,7 @@
 mod chunk;
 mod claim;
 mod dispatch;
+mod hydrate;
 mod reads;
 mod recover;
 mod roster;
@@ -12,6 +13,7 @@ mod watchdog;
 pub use chunk::Chunk;
 pub(crate) use chunk::WAITING as WAITING_CHUNKS;
 pub use claim::ClaimRequest;
+pub use hydrate::Hydrated;
 pub use reads::{TurnView, ViewedTurn};
 pub use roster::NewProfile;
 pub use run::NewTurnCard;

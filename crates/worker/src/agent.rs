@@ -16,7 +16,7 @@ use crate::{
         external::External,
         fields::Field,
         handoffs,
-        offer::{self, Offer},
+        offer::{self, Offered},
         submit,
     },
     transcript::Transcript,
@@ -24,7 +24,8 @@ use crate::{
 };
 use cardwire_llm::{ChatModel, ModelAnswer, ModelError, ModelRequest, ToolCall};
 use cardwire_model::Provider;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::{Value, json, value::RawValue};
 use std::{
     collections::HashSet,
     sync::{
@@ -108,6 +109,15 @@ async fn past(desk: &Desk, turn_id: &str) -> Result<Transcript, Trouble> {
     Ok(Transcript::new(cards, turn_id))
 }
 
+/// What the composer is asked for.
+#[derive(Debug, Serialize)]
+struct ComposeRequest {
+    #[serde(flatten)]
+    request: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<Box<RawValue>>,
+}
+
 struct Turn<'a> {
     bench: Bench<'a>,
     model: Arc<dyn ChatModel>,
@@ -122,7 +132,7 @@ impl Turn<'_> {
     async fn go(&self) -> Result<Rest, Trouble> {
         telemetry::named(self.agent());
         let mut offers = None;
-        let mut transcript = self.desk.transcript().await?;
+        let mut transcript = self.desk.first_transcript().await?;
         loop {
             if !transcript.open_calls().is_empty() {
                 if let Some(rest) = self.carry_out(&transcript).await? {
@@ -151,10 +161,10 @@ impl Turn<'_> {
     async fn think(
         &self,
         step: u32,
-        offers: &[Offer],
+        offers: &[Offered],
         transcript: &Transcript,
     ) -> Result<Option<Rest>, Trouble> {
-        let composed = match self.desk.compose(self.request(offers)).await {
+        let composed = match self.desk.compose(&self.request(offers)).await {
             Ok(composed) => composed,
             // What cannot be composed now cannot be composed later.
             Err(Trouble::Refused { status, code, message }) if (400..500).contains(&status) => {
@@ -250,7 +260,7 @@ impl Turn<'_> {
     }
 
     /// What the composer is asked for.
-    fn request(&self, offers: &[Offer]) -> Value {
+    fn request(&self, offers: &[Offered]) -> ComposeRequest {
         let (info, settings) = (self.model.info(), &self.desk.lease.runtime_config);
         let mut params = serde_json::Map::new();
         if info.streams {
@@ -272,14 +282,14 @@ impl Turn<'_> {
         if let Value::Array(without) = &settings["without_layers"] {
             request["without"] = without.clone().into();
         }
-        if !offers.is_empty() {
-            request["tools"] = offer::render(offers, info.provider);
-        }
-        request
+        let tools = (!offers.is_empty()).then(|| offer::render(offers, info.provider));
+        // What was rendered is JSON.
+        let tools = tools.and_then(|tools| RawValue::from_string(tools).ok());
+        ComposeRequest { request, tools }
     }
 
     /// What the model may call.
-    async fn offers(&self) -> Result<Vec<Offer>, Trouble> {
+    async fn offers(&self) -> Result<Vec<Offered>, Trouble> {
         let (profile, settings) = (self.bench.profile, &self.desk.lease.runtime_config);
         // A role that is told everything in its input and answers in plain words needs no tools (KN-01).
         if settings["tools"] == Value::Bool(false) {
@@ -287,28 +297,28 @@ impl Turn<'_> {
         }
         let mut offers = vec![];
         if !self.bench.required.is_empty() || profile.must_end_with().contains(&submit::NAME) {
-            offers.push(offer::submit_offer(self.bench.required));
+            offers.push(Offered::Made(offer::submit_offer(self.bench.required)));
         }
         for delegate in settings["delegates"].as_array().into_iter().flatten() {
             let text = |name: &str| delegate[name].as_str().unwrap_or_default();
-            offers.push(offer::delegate_offer(text("id"), text("description")));
+            offers.push(Offered::Made(offer::delegate_offer(text("id"), text("description"))));
         }
         let writing = handoffs::WRITING.into_iter().filter(|name| profile.names(name));
         let built_in = offer::built_in_names().filter(|name| profile.allows(name)).chain(writing);
-        offers.extend(built_in.filter_map(offer::built_in));
+        offers.extend(built_in.map(Offered::BuiltIn));
         if self.bench.record.is_none() {
             let seconds = self.bench.limits.tool_seconds;
             let (some, may) =
                 (|server: &str| profile.names_some_of(server), |tool: &str| profile.names(tool));
-            offers.extend(self.bench.mcp.offers(some, may, seconds).await);
+            offers.extend(self.bench.mcp.offers(some, may, seconds).await.into_iter().map(Offered::Made));
         }
         // A document of the same name as an MCP server's tool says how it is called, not what it is.
         for name in profile.named_tools() {
-            if offers.iter().any(|offer| offer.name == name) {
+            if offers.iter().any(|offer| offer.name() == name) {
                 continue;
             }
             if let Some(document) = self.bench.document(name).await? {
-                offers.push(offer::document_offer(name, &document));
+                offers.push(Offered::Made(offer::document_offer(name, &document)));
             }
         }
         Ok(offers)

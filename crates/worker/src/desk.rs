@@ -10,7 +10,7 @@ use crate::{
     transcript::{Transcript, kind},
     trouble::Trouble,
 };
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::sync::atomic::{AtomicU64, Ordering};
 use tracing::Span;
@@ -55,6 +55,14 @@ pub(crate) struct Composed {
     pub(crate) knowledge_refs: Vec<String>,
 }
 
+/// What the holder of a turn says, with its fence.
+#[derive(Serialize)]
+struct Fenced<'a, T> {
+    turn_epoch: u64,
+    #[serde(flatten)]
+    body: &'a T,
+}
+
 /// The holder of a turn.
 #[derive(Debug)]
 pub(crate) struct Desk {
@@ -96,8 +104,8 @@ impl Desk {
     }
 
     /// One of the turn's verbs: `:finish`, `/cards`, …
-    async fn say(&self, verb: &str, mut body: Value) -> Result<Value, Trouble> {
-        body["turn_epoch"] = self.lease.turn_epoch.into();
+    async fn say(&self, verb: &str, body: &(impl Serialize + Sync)) -> Result<Value, Trouble> {
+        let body = Fenced { turn_epoch: self.lease.turn_epoch, body };
         let path = self.path(&format!("/l0/turns/{}{verb}", self.lease.agent_turn_id));
         self.line
             .post(path, Some(&self.lease.turn_token), &body, self.trace.header().as_deref(), Some(self.key()))
@@ -110,11 +118,22 @@ impl Desk {
         format!("{}-{}-{count}", self.lease.agent_turn_id, self.lease.turn_epoch)
     }
 
+    /// What the turn had written when it was leased.
+    pub(crate) async fn first_transcript(&self) -> Result<Transcript, Trouble> {
+        match self.lease.output_len {
+            Some(0) => Ok(self.transcript_of(vec![])),
+            Some(_) | None => self.transcript().await,
+        }
+    }
+
     /// What the turn has written so far.
     pub(crate) async fn transcript(&self) -> Result<Transcript, Trouble> {
-        let cards = self.all_cards(&self.lease.output_box_id).await?;
+        Ok(self.transcript_of(self.all_cards(&self.lease.output_box_id).await?))
+    }
+
+    fn transcript_of(&self, cards: Vec<Value>) -> Transcript {
         let forked_from = self.lease.setting("forked_from");
-        Ok(Transcript::new(cards, &self.lease.agent_turn_id).forked_from(forked_from))
+        Transcript::new(cards, &self.lease.agent_turn_id).forked_from(forked_from)
     }
 
     /// Every card of a box: its end at once, and what stands before it in batches.
@@ -145,6 +164,9 @@ impl Desk {
 
     /// What the deliverable must have: the latest `task.result_fields` that the turn was given (WK-04).
     pub(crate) async fn result_fields(&self) -> Result<Value, Trouble> {
+        if self.lease.output_len.is_some() {
+            return Ok(self.lease.result_fields.clone());
+        }
         let cards = self.box_cards(&self.lease.context_box_id).await?;
         if cards.len() >= CARDS as usize {
             // There may be more than these. The view has all, but costs several times as much.
@@ -160,13 +182,13 @@ impl Desk {
         if let Some(step) = step {
             body["step"] = step;
         }
-        self.say("/cards", body).await.map(drop)
+        self.say("/cards", &body).await.map(drop)
     }
 
     /// Waits for calls.
     pub(crate) async fn suspend(&self, calls: &[String], seconds: u32) -> Result<(), Trouble> {
         let body = json!({ "waiting_tool_call_ids": calls, "resume_deadline_seconds": seconds });
-        self.say(":suspend", body).await.map(drop)
+        self.say(":suspend", &body).await.map(drop)
     }
 
     /// Ends the turn, with its last cards and the step that wrote them.
@@ -188,7 +210,7 @@ impl Desk {
         if let Some(step) = step {
             body["step"] = step;
         }
-        self.say(":finish", body).await.map(drop)
+        self.say(":finish", &body).await.map(drop)
     }
 
     /// Ends the turn as failed.
@@ -199,7 +221,7 @@ impl Desk {
 
     /// Gives the turn back for somebody else to go on with.
     pub(crate) async fn release(&self) -> Result<(), Trouble> {
-        self.say(":release", json!({ "reason": "worker_stops", "keep_calls": true })).await.map(drop)
+        self.say(":release", &json!({ "reason": "worker_stops", "keep_calls": true })).await.map(drop)
     }
 
     /// Lets others watch what is being written.
@@ -211,11 +233,11 @@ impl Desk {
     }
 
     pub(crate) async fn heartbeat(&self) -> Result<(), Trouble> {
-        self.say(":heartbeat", json!({})).await.map(drop)
+        self.say(":heartbeat", &json!({})).await.map(drop)
     }
 
     /// Composes the next request to a model.
-    pub(crate) async fn compose(&self, request: Value) -> Result<Composed, Trouble> {
+    pub(crate) async fn compose(&self, request: &(impl Serialize + Sync)) -> Result<Composed, Trouble> {
         read(self.say("/calls", request).await?)
     }
 

@@ -26,6 +26,12 @@ pub(crate) struct Lease {
     pub(crate) channel_id: Option<String>,
     #[serde(default)]
     pub(crate) runtime_config: Value,
+    /// What the deliverable must have, if `output_len` is there; null for nothing.
+    #[serde(default)]
+    pub(crate) result_fields: Value,
+    /// How many cards the output box showed when the lease was given, if the server said so.
+    #[serde(default)]
+    pub(crate) output_len: Option<u32>,
 }
 
 impl Lease {

@@ -4,7 +4,7 @@ use crate::{
     port::{Ask, Method, Port, Reply},
     trouble::Trouble,
 };
-use serde::de::DeserializeOwned;
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use std::{sync::Arc, time::Duration};
 
@@ -35,11 +35,16 @@ impl Line {
         &self,
         path: String,
         token: Option<&str>,
-        body: &Value,
+        body: &(impl Serialize + Sync),
         trace: Option<&str>,
         key: Option<String>,
     ) -> Result<Value, Trouble> {
-        let body = Some(body.to_string());
+        let body = serde_json::to_string(body).map_err(|error| Trouble::Refused {
+            status: 400,
+            code: "unspeakable_request".to_owned(),
+            message: error.to_string(),
+        })?;
+        let body = Some(body);
         self.ask(Ask { method: Method::Post, path, token, body, trace, key }).await
     }
 

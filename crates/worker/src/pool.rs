@@ -125,7 +125,8 @@ impl Worker {
         let config = &self.config;
         let mut body = json!({
             "worker_target": config.target, "worker_id": config.name, "max_turns": free.min(100),
-            "wait_ms": CLAIM_WAIT_MS, "start": true, "recover": recover,
+            "wait_ms": CLAIM_WAIT_MS, "start": true, "hydrate": true,
+            "recover": recover,
         });
         if recover {
             body["holding"] = turns.by_id.keys().cloned().collect();

@@ -106,6 +106,8 @@ fn lease_of(project: &str, turn: &Value) -> Lease {
         profile_box_id: text("profile_box_id"),
         channel_id: turn["channel_id"].as_str().map(str::to_owned),
         runtime_config: turn["runtime_config"].clone(),
+        result_fields: Value::Null,
+        output_len: None,
     }
 }
 

@@ -99,6 +99,10 @@ struct Plan {
     time: Duration,
 }
 
+/// The one that the binary has.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     match run(&Args::parse()) {
         Ok(code) => code,

@@ -27,17 +27,23 @@ use cardwire_kernel::{
         turn::{
             Command, Fence, Outcome,
             append::{Append, NewCard},
+            claim::Lease,
         },
     },
 };
 use cardwire_model::{ProjectId, Realm, Scope, TurnEpoch};
 use serde::Serialize;
+use std::collections::HashMap;
 
 pub(crate) async fn claim(request: Request) -> Answer {
-    let mut claim = request.body::<ClaimIn>()?.into_request()?;
+    let body: ClaimIn = request.body()?;
+    let (kernel, hydrate) = (&request.state.kernel, body.hydrate);
+    let mut claim = body.into_request()?;
     claim.projects = within_reach(&request, claim.projects).await?;
-    let leases = request.state.kernel.claim(&request.caller()?, &claim).await?;
-    respond::ok(&ClaimOut { leases: leases.iter().map(LeaseOut::from).collect() })
+    let leases = kernel.claim(&request.caller()?, &claim).await?;
+    let given = if hydrate { kernel.hydrate(&leases).await } else { HashMap::new() };
+    let lease = |lease: &Lease| LeaseOut::new(lease, given.get(&lease.turn_id));
+    respond::ok(&ClaimOut { leases: leases.iter().map(lease).collect() })
 }
 
 /// The projects to claim from: those named, or the token's own; all of them otherwise.

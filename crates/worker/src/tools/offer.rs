@@ -3,6 +3,7 @@
 use super::{NOTES, PMO, fields::Field, handoffs, handover, submit};
 use cardwire_model::Provider;
 use serde_json::{Value, json};
+use std::{borrow::Cow, collections::HashMap, sync::LazyLock};
 
 /// A tool as a model is told of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,20 +13,62 @@ pub(crate) struct Offer {
     pub(crate) parameters: Value,
 }
 
-/// All offers in the form that a provider takes.
-pub(crate) fn render(offers: &[Offer], provider: Provider) -> Value {
-    let one = |offer: &Offer| match provider {
-        Provider::OpenAiChat => json!({
-            "type": "function",
-            "function": {
-                "name": offer.name, "description": offer.description, "parameters": offer.parameters,
-            },
-        }),
-        Provider::AnthropicMessages => json!({
-            "name": offer.name, "description": offer.description, "input_schema": offer.parameters,
-        }),
+impl Offer {
+    /// In the form that a provider takes.
+    fn form(&self, provider: Provider) -> Value {
+        match provider {
+            Provider::OpenAiChat => json!({
+                "type": "function",
+                "function": {
+                    "name": self.name, "description": self.description, "parameters": self.parameters,
+                },
+            }),
+            Provider::AnthropicMessages => json!({
+                "name": self.name, "description": self.description, "input_schema": self.parameters,
+            }),
+        }
+    }
+}
+
+/// One of the tools of a turn.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Offered {
+    /// One that comes with every worker, by its name.
+    BuiltIn(&'static str),
+    /// One of this turn, project or machine.
+    Made(Offer),
+}
+
+impl Offered {
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::BuiltIn(name) => name,
+            Self::Made(offer) => &offer.name,
+        }
+    }
+
+    fn text(&self, provider: Provider) -> Cow<'static, str> {
+        match self {
+            Self::BuiltIn(name) => Cow::Borrowed(BUILT_IN.get(&(*name, provider)).map_or("", String::as_str)),
+            Self::Made(offer) => Cow::Owned(offer.form(provider).to_string()),
+        }
+    }
+}
+
+/// What every worker offers, in the forms of all providers: nearly every call has most of it, so it is made once.
+static BUILT_IN: LazyLock<HashMap<(&'static str, Provider), String>> = LazyLock::new(|| {
+    let names = || built_in_names().chain(handoffs::WRITING);
+    let offers = || names().filter_map(|name| Some((name, built_in(name)?)));
+    let form = |provider: &'static Provider| {
+        offers().map(|(name, offer)| ((name, *provider), offer.form(*provider).to_string()))
     };
-    offers.iter().map(one).collect()
+    Provider::ALL.iter().flat_map(form).collect()
+});
+
+/// All offers in the form that a provider takes: a list, as JSON text.
+pub(crate) fn render(offers: &[Offered], provider: Provider) -> String {
+    let texts: Vec<_> = offers.iter().map(|offer| offer.text(provider)).collect();
+    format!("[{}]", texts.join(","))
 }
 
 /// `submit_result` with the fields of this turn.
@@ -62,7 +105,7 @@ pub(crate) fn document_offer(name: &str, document: &Value) -> Offer {
 }
 
 /// The tools that come with every worker.
-pub(crate) fn built_in(name: &str) -> Option<Offer> {
+fn built_in(name: &str) -> Option<Offer> {
     let target = json!({ "type": "string", "enum": ["new", "reuse", "clone"] });
     let task = object(
         json!({
@@ -230,8 +273,13 @@ mod tests {
     #[test]
     fn each_provider_has_its_own_form() {
         let required = Field::all(&json!([{ "name": "a" }])).unwrap();
-        let offers = [submit_offer(&required)];
-        assert_eq!(render(&offers, Provider::OpenAiChat)[0]["function"]["name"], "submit_result");
-        assert_eq!(render(&offers, Provider::AnthropicMessages)[0]["input_schema"]["required"][0], "a");
+        let offers = [Offered::Made(submit_offer(&required)), Offered::BuiltIn("read_card")];
+        let rendered = |provider| serde_json::from_str::<Value>(&render(&offers, provider)).expect("a list");
+        let openai = rendered(Provider::OpenAiChat);
+        assert_eq!(openai[0]["function"]["name"], "submit_result");
+        assert_eq!(openai[1]["function"]["parameters"]["required"][0], "card_id");
+        let anthropic = rendered(Provider::AnthropicMessages);
+        assert_eq!(anthropic[0]["input_schema"]["required"][0], "a");
+        assert_eq!(anthropic[1]["name"], "read_card");
     }
 }

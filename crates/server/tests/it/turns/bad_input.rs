@@ -213,6 +213,7 @@ async fn bad_claims_are_refused(api: Api) {
         (with(claim.clone(), "projects", json!(["p1", "a b"])), "projects/1"),
         (with(claim.clone(), "projects", json!("p1")), "projects"),
         (with(claim.clone(), "start", json!("yes")), "start"),
+        (with(claim.clone(), "hydrate", json!(1)), "hydrate"),
         (with(claim.clone(), "more", json!(1)), "more"),
     ] {
         let reply = api.post("/l0/claim", body.clone()).await;

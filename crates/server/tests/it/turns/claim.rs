@@ -6,6 +6,7 @@ use std::{collections::HashSet, sync::Arc};
 
 on_both! {
     a_lease_says_what_a_worker_needs;
+    a_lease_can_bring_what_its_worker_would_read_first;
     concurrent_claims_are_disjoint;
     a_claim_waits_until_something_comes;
     a_claim_takes_the_oldest_first_and_no_more_than_asked;
@@ -41,6 +42,31 @@ async fn a_lease_says_what_a_worker_needs(api: Api) {
     assert_eq!((&row["status"], &row["worker_id"]), (&json!("processing"), &json!("worker 1")));
     assert!(!row.to_string().contains("token"));
     assert!(api.claim().await.is_empty(), "given once");
+}
+
+/// API-10, WK-04
+async fn a_lease_can_bring_what_its_worker_would_read_first(api: Api) {
+    let fields = |name: &str| json!([{ "name": name, "description": "d" }]);
+    let mut ids = vec![api.card("p1", "go").await];
+    for name in ["old", "new"] {
+        let card = json!({ "content": fields(name), "metadata": { "type": "task.result_fields" } });
+        let put = api.post("/projects/p1/l0/cards", card).await.expect(201);
+        ids.push(put["card_id"].as_str().unwrap().to_owned());
+    }
+    let context = api.make_box("p1", &ids).await;
+    api.dispatch_with("a1", json!({ "context_box_id": context })).await;
+    api.dispatch("a2").await;
+    let ask = json!({ "start": true, "hydrate": true });
+    let leases = api.claim_with(ask.clone()).await;
+    assert_eq!(leases[0].lease["result_fields"], fields("new"), "the latest that it is given");
+    let plain = leases[1].lease.as_object().unwrap();
+    assert_eq!(plain.get("result_fields"), Some(&json!(null)));
+    assert!(leases.iter().all(|leased| leased.lease["output_len"] == 0));
+
+    api.think(&leases[0], "half of it").await;
+    api.verb(&leases[0], ":release", json!({})).await.expect(200);
+    let again = api.claim_with(ask).await.remove(0);
+    assert_eq!((&again.lease["output_len"], &again.turn), (&json!(1), &leases[0].turn));
 }
 
 /// DP-15: no row is given to two workers.
