@@ -226,6 +226,17 @@ impl Kernel {
         Ok((Segment { box_id, generation: head.generation, len: cards.len() as u32 }, cards))
     }
 
+    /// The ids that a stretch of a box shows, deleted or not.
+    pub(crate) async fn reach_ids(
+        &self,
+        project: &ProjectId,
+        reach: Option<Segment>,
+    ) -> Result<Vec<CardId>, KernelError> {
+        let Some(Segment { box_id, generation, len }) = reach else { return Ok(vec![]) };
+        let flat = self.flat(project, box_id, generation, Need::Shown { len, cards: None }).await?;
+        Ok(flat.shown.iter().take(len as usize).map(|shown| shown.card_id).collect())
+    }
+
     /// Cards by id in the order asked for, repeats repeated, invisible ones skipped (CB-21).
     pub async fn get_cards(
         &self,

@@ -2,6 +2,7 @@
 //! `protocol::session`.
 
 mod compact;
+mod delete;
 mod load;
 mod reads;
 mod turn;
@@ -15,7 +16,7 @@ use cardwire_protocol::{
     Decision, Moment, Rejection,
     idempotency::{self, Known},
     session::{
-        State, delete, experience,
+        State, experience,
         patch::{self, Patch, Patched},
         restore::{self, Restore},
     },
@@ -63,25 +64,6 @@ impl Kernel {
             restore::decide(state, &command, moment)
         })
         .await
-    }
-
-    /// Deletes a session and the cards it shows.
-    pub async fn delete_session(
-        &self,
-        project: &ProjectId,
-        caller: &Caller,
-        key: &SessionKey,
-    ) -> Result<(), KernelError> {
-        for _ in 0..limits::DECIDE_ATTEMPTS {
-            let (version, cards) = self.session_cards(project, key).await?;
-            let deleted = self.session_once(project, caller, key, Wanted::Row, |state, moment| {
-                delete::decide(state, version, &cards, moment)
-            });
-            if deleted.await? {
-                return Ok(());
-            }
-        }
-        Err(KernelError::Contended)
     }
 
     /// Keeps what is known for the experience of a session.

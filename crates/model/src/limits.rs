@@ -95,6 +95,8 @@ pub const TREE_TURNS: u32 = 100_000;
 pub const TREE_TURNS_MAX: u32 = 10_000_000;
 /// Most messages, results or timeline entries of one patch of a session.
 pub const PATCH_ITEMS: usize = 1_000;
+/// Most cards of a session that one commit deletes; more take several (ST-09).
+pub const DELETED_CARDS: usize = 1_000;
 /// Most items of a todo list.
 pub const TODO_ITEMS: usize = 1_000;
 /// Messages at the end of a session's memory that a compaction leaves alone unless told otherwise (CP-02).

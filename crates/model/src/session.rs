@@ -51,6 +51,8 @@ pub struct Checkpoint {
     pub first: u64,
     /// The checkpoint before it.
     pub previous: Option<CardId>,
+    /// Of a first checkpoint: the last one of the deleted session of the same name, whose deletion may not be done yet.
+    pub former: Option<CardId>,
     /// The messages, and the summary that stands for older ones.
     pub memory: Option<Segment>,
     /// How many messages that are: the summary is none.
@@ -85,6 +87,7 @@ impl Checkpoint {
         }
         let cards = [
             ("previous", self.previous),
+            ("former", self.former),
             ("fields", self.fields),
             ("summary", self.summary),
             ("experience", self.experience),
@@ -112,6 +115,7 @@ impl Checkpoint {
             version: object.get("version")?.as_u64()?,
             first: object.get("first_version")?.as_u64()?,
             previous: card("previous"),
+            former: card("former"),
             memory: reach("memory"),
             messages: messages.and_then(|count| u32::try_from(count).ok()).unwrap_or(0),
             results: reach("mapreduce_results"),
@@ -151,6 +155,7 @@ mod tests {
             version: 7,
             first: 3,
             previous: Some(CardId::from_uuid(id(1))),
+            former: Some(CardId::from_uuid(id(8))),
             memory: Some(reach(2)),
             messages: 2,
             results: Some(reach(3)),

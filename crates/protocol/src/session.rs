@@ -8,6 +8,7 @@ pub mod delete;
 pub mod experience;
 pub mod fields;
 pub mod finish;
+mod holdings;
 mod list;
 pub mod message;
 pub mod patch;
@@ -15,6 +16,7 @@ pub mod restore;
 pub mod todo;
 pub mod turn;
 
+pub use holdings::Holdings;
 pub use list::{Held, is_closed};
 
 use crate::{Moment, Rejection};
@@ -40,7 +42,7 @@ pub struct State {
     pub fields: Map<String, Value>,
     /// What stands for older messages.
     pub summary: Option<String>,
-    /// Of the cards that the change may meet ([`patch::Patch::candidates`]): those that exist.
+    /// Of the cards that the change may meet ([`patch::Patch::candidates`], [`delete::Gathered`]): those that exist.
     pub known: HashMap<CardId, CardFact>,
     /// Boxes whose length is not what the checkpoint says: somebody else wrote to them.
     pub heads: HashMap<BoxId, BoxHead>,
@@ -105,7 +107,8 @@ impl State {
         let version = self.next_version();
         checkpoint.version = version.get();
         checkpoint.first = if self.exists() { self.checkpoint.first } else { version.get() };
-        checkpoint.previous = self.row.as_ref().filter(|_| self.exists()).map(|row| row.checkpoint);
+        let last = self.row.as_ref().map(|row| row.checkpoint);
+        (checkpoint.previous, checkpoint.former) = if self.exists() { (last, None) } else { (None, last) };
         let content = checkpoint.to_json(&self.key)?.to_value();
         let card = self.card("session.checkpoint", &content, moment)?;
         let live = self.row.as_ref().filter(|_| self.exists());

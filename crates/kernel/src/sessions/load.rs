@@ -22,6 +22,8 @@ pub(crate) enum Wanted<'a> {
     Patch(&'a Patch),
     /// All of memory besides.
     Memory,
+    /// What these cards are besides.
+    Cards(&'a [CardId]),
 }
 
 /// What a checkpoint comes to.
@@ -55,6 +57,7 @@ impl Kernel {
         };
         let cards = match wanted {
             Wanted::Patch(patch) => patch.candidates(&state),
+            Wanted::Cards(cards) => cards.to_vec(),
             Wanted::Row | Wanted::Memory => vec![],
         };
         let realm = Realm::from(project.clone());
@@ -74,7 +77,7 @@ impl Kernel {
             state.heads = self.store.load(&realm, &keys).await?.boxes;
         }
         let (memory, results) = match wanted {
-            Wanted::Row => (false, false),
+            Wanted::Row | Wanted::Cards(_) => (false, false),
             Wanted::Memory => (true, false),
             Wanted::Patch(patch) => {
                 let lists = patch.needs_lists(&state);

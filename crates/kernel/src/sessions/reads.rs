@@ -3,13 +3,9 @@
 use super::load::Pointed;
 use crate::{Kernel, KernelError};
 use cardwire_model::{
-    Card, CardId, Checkpoint, Namespace, ProjectId, Revision, Segment, Session, SessionId, SessionKey,
-    Timestamp,
+    Card, CardId, Checkpoint, Namespace, ProjectId, Session, SessionId, SessionKey, Timestamp,
 };
-use cardwire_protocol::{
-    Rejection,
-    session::{finish::DELIVERABLES, message},
-};
+use cardwire_protocol::{Rejection, session::message};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -144,35 +140,5 @@ impl Kernel {
         let Some(card) = checkpoint.summary else { return Ok(None) };
         let content = self.own_card(project, card).await?.content.to_value();
         Ok(content["summary"].as_str().map(str::to_owned))
-    }
-
-    /// Every visible card that a session shows at its version: what is deleted with it.
-    pub(super) async fn session_cards(
-        &self,
-        project: &ProjectId,
-        key: &SessionKey,
-    ) -> Result<(Revision, Vec<CardId>), KernelError> {
-        let session = self.live_session(project, key).await?;
-        let pointed = self.pointed(project, &session).await?;
-        let Checkpoint { memory, results, timeline, fields, summary, experience, .. } = pointed.checkpoint;
-        let mut ids: Vec<CardId> = [fields, summary, experience].into_iter().flatten().collect();
-        for reach in [memory, results, timeline] {
-            ids.extend(self.reach_ids(project, reach).await?);
-        }
-        let delivered = pointed.fields.get(DELIVERABLES).and_then(Value::as_object);
-        let delivered = delivered.into_iter().flat_map(Map::values).filter_map(Value::as_str);
-        ids.extend(delivered.filter_map(|id| id.parse::<CardId>().ok()));
-        let ids = cardwire_protocol::facts::distinct(&ids);
-        let cards = self.get_cards(project, &ids, false).await?;
-        Ok((session.version, cards.iter().map(|card| card.id).collect()))
-    }
-
-    /// The ids that a stretch of a box shows.
-    pub(crate) async fn reach_ids(
-        &self,
-        project: &ProjectId,
-        reach: Option<Segment>,
-    ) -> Result<Vec<CardId>, KernelError> {
-        Ok(self.reach_cards(project, reach).await?.iter().map(|card| card.id).collect())
     }
 }

@@ -1,6 +1,7 @@
 //! What models are sent, in the kernel as a whole: sessions, compaction, calls and what is plugged in.
 
 mod compaction;
+mod deletion;
 mod growth;
 mod plugged;
 mod sessions;

@@ -7,6 +7,7 @@ on_both! {
     st_09_a_restart_changes_nothing;
     st_09_every_version_can_be_read_and_restored;
     st_09_a_deleted_session_is_gone_with_its_cards;
+    st_09_what_earlier_versions_showed_is_gone_too;
     a_session_is_told_about;
 }
 
@@ -110,6 +111,60 @@ async fn st_09_a_deleted_session_is_gone_with_its_cards(api: Api) {
         (vec!["anew"], &json!(null), &json!(null))
     );
     assert_eq!(api.items("sessions/s/checkpoints").await.len(), 1);
+}
+
+async fn st_09_what_earlier_versions_showed_is_gone_too(api: Api) {
+    let compact = async |summary: &str| {
+        let body = json!({ "summary": summary, "min_keep_entries": 1 });
+        assert_eq!(api.post("/projects/p1/sessions/s:compact", body).await.expect(200)["compacted"], true);
+    };
+    // Everything that a reader is shown on the way, by the ids of cards.
+    let mut seen = vec![];
+    let mut look = async || {
+        let session = api.session("s").await;
+        let lists = ["messages", "mapreduce_results", "timeline"];
+        let items = lists.iter().flat_map(|list| session[list].as_array().unwrap());
+        let named = items
+            .map(|item| &item["card_id"])
+            .chain([&session["summary_card_id"], &session["checkpoint_id"]]);
+        let named: Vec<String> = named.filter_map(|id| id.as_str().map(str::to_owned)).collect();
+        seen.extend(named);
+        session["summary_card_id"].as_str().map(str::to_owned)
+    };
+    grow(&api).await;
+    look().await;
+    for round in ["first", "second"] {
+        api.say(
+            "s",
+            &[(&format!("{round} a"), "ai", "secret one"), (&format!("{round} b"), "ai", "secret two")],
+        )
+        .await;
+        look().await;
+        compact(&format!("{round} gist")).await;
+        look().await;
+    }
+    let body = json!({ "messages": { "replace": [{ "id": "z", "role": "human", "content": "zed" }] } });
+    api.patch("s", body).await.expect(200);
+    let summary = look().await.unwrap();
+    let note = json!({ "goal": "secret", "summary": "how it was kept" });
+    api.post("/projects/p1/sessions/s/experience", note).await.expect(200);
+    api.post("/projects/p1/sessions/s/experience:save", json!({})).await.expect(200);
+    let expand = format!("/projects/p1/context:expand?card={summary}");
+    let opened = api.get(&expand).await.expect(200);
+    assert!(opened["summary"].as_str().unwrap().contains("second gist"), "{opened}");
+    seen.sort();
+    seen.dedup();
+    assert!(seen.len() > 15, "{seen:?}");
+    for card in &seen {
+        api.get(&format!("/projects/p1/cards/{card}")).await.expect(200);
+    }
+    api.delete("/projects/p1/sessions/s").await.expect(204);
+    for card in &seen {
+        api.get(&format!("/projects/p1/cards/{card}")).await.expect_error(404, "not_found");
+    }
+    api.get(&expand).await.expect_error(404, "not_found");
+    let found = api.collect("later", json!({ "query": "secret" })).await.expect(200);
+    assert!(found["contexts"].get("experience__context").is_none(), "{found}");
 }
 
 /// API-13, SEC-05
