@@ -51,8 +51,8 @@ pub struct Checkpoint {
     pub first: u64,
     /// The checkpoint before it.
     pub previous: Option<CardId>,
-    /// Of a first checkpoint: the last one of the deleted session of the same name, whose deletion may not be done yet.
-    pub former: Option<CardId>,
+    /// The deleted session whose name this one took.
+    pub former: Option<Former>,
     /// The messages, and the summary that stands for older ones.
     pub memory: Option<Segment>,
     /// How many messages that are: the summary is none.
@@ -67,6 +67,27 @@ pub struct Checkpoint {
     pub summary: Option<CardId>,
     /// What is known for the experience of this session, not saved yet (`session.experience`).
     pub experience: Option<CardId>,
+}
+
+/// A deleted session, as the next one of its name knows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Former {
+    /// Its last checkpoint; as long as that card is not deleted, neither is all of the session.
+    pub checkpoint: CardId,
+    /// When it was deleted: what began before belongs to it.
+    pub deleted_at: Timestamp,
+}
+
+impl Former {
+    fn to_value(self) -> Value {
+        json!({ "checkpoint": self.checkpoint.to_string(), "deleted_at": self.deleted_at.micros() })
+    }
+
+    fn from_value(value: &Value) -> Option<Self> {
+        let checkpoint = value.get("checkpoint")?.as_str()?.parse().ok()?;
+        let deleted_at = Timestamp::from_micros(value.get("deleted_at")?.as_i64()?);
+        Some(Self { checkpoint, deleted_at })
+    }
 }
 
 impl Checkpoint {
@@ -87,7 +108,6 @@ impl Checkpoint {
         }
         let cards = [
             ("previous", self.previous),
-            ("former", self.former),
             ("fields", self.fields),
             ("summary", self.summary),
             ("experience", self.experience),
@@ -96,6 +116,9 @@ impl Checkpoint {
             if let Some(card) = card {
                 object.insert(name.into(), card.to_string().into());
             }
+        }
+        if let Some(former) = self.former {
+            object.insert("former".into(), former.to_value());
         }
         CanonicalJson::from_value(&Value::Object(object))
     }
@@ -115,7 +138,7 @@ impl Checkpoint {
             version: object.get("version")?.as_u64()?,
             first: object.get("first_version")?.as_u64()?,
             previous: card("previous"),
-            former: card("former"),
+            former: object.get("former").and_then(Former::from_value),
             memory: reach("memory"),
             messages: messages.and_then(|count| u32::try_from(count).ok()).unwrap_or(0),
             results: reach("mapreduce_results"),
@@ -155,7 +178,10 @@ mod tests {
             version: 7,
             first: 3,
             previous: Some(CardId::from_uuid(id(1))),
-            former: Some(CardId::from_uuid(id(8))),
+            former: Some(Former {
+                checkpoint: CardId::from_uuid(id(8)),
+                deleted_at: Timestamp::from_micros(9),
+            }),
             memory: Some(reach(2)),
             messages: 2,
             results: Some(reach(3)),

@@ -21,8 +21,8 @@ pub use list::{Held, is_closed};
 
 use crate::{Moment, Rejection};
 use cardwire_model::{
-    BoxHead, BoxId, CanonicalJson, Card, CardDraft, CardFact, CardId, Checkpoint, Commit, EventKind, Invalid,
-    Origin, ProjectId, Revision, Session, SessionKey, Write,
+    BoxHead, BoxId, CanonicalJson, Card, CardDraft, CardFact, CardId, Checkpoint, Commit, EventKind, Former,
+    Invalid, Origin, ProjectId, Revision, Session, SessionKey, Write,
 };
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
@@ -66,6 +66,15 @@ impl State {
         live.ok_or_else(|| Rejection::not_found("session", &self.key))
     }
 
+    /// The session of this name that was deleted last.
+    fn former(&self) -> Option<Former> {
+        let Some(row) = &self.row else { return None };
+        match row.deleted_at {
+            Some(deleted_at) => Some(Former { checkpoint: row.checkpoint, deleted_at }),
+            None => self.checkpoint.former,
+        }
+    }
+
     /// The version that callers see; 0 before the first patch.
     pub fn version(&self) -> u64 {
         if self.exists() { self.row.as_ref().map_or(0, |row| row.version.get()) } else { 0 }
@@ -107,8 +116,8 @@ impl State {
         let version = self.next_version();
         checkpoint.version = version.get();
         checkpoint.first = if self.exists() { self.checkpoint.first } else { version.get() };
-        let last = self.row.as_ref().map(|row| row.checkpoint);
-        (checkpoint.previous, checkpoint.former) = if self.exists() { (last, None) } else { (None, last) };
+        checkpoint.previous = self.row.as_ref().filter(|_| self.exists()).map(|row| row.checkpoint);
+        checkpoint.former = self.former();
         let content = checkpoint.to_json(&self.key)?.to_value();
         let card = self.card("session.checkpoint", &content, moment)?;
         let live = self.row.as_ref().filter(|_| self.exists());

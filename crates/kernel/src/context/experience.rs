@@ -64,10 +64,6 @@ impl Kernel {
         }
         let noted = async {
             for _ in 0..limits::DECIDE_ATTEMPTS {
-                // Who deletes a session does not want it back because a turn goes on.
-                if self.store.session(project, key).await?.is_some_and(|row| row.deleted_at.is_some()) {
-                    return Ok(());
-                }
                 let (seen, mut record) = self.experience_of(project, key).await?;
                 let known = record.knowledge_refs.len();
                 record.add_knowledge(shown.iter().cloned());
@@ -76,6 +72,8 @@ impl Kernel {
                 }
                 match self.keep_experience(project, caller, key, seen, &record.to_value()).await {
                     Err(KernelError::Rejected(Rejection::Conflict(_))) => {}
+                    // Who deletes a session does not want it back because a turn goes on.
+                    Err(KernelError::Rejected(Rejection::NotFound { .. })) => return Ok(()),
                     kept => return kept.map(drop),
                 }
             }

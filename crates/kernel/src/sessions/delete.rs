@@ -3,7 +3,7 @@
 
 use super::load::{Wanted, damaged};
 use crate::{Caller, Kernel, KernelError, execute::Plan};
-use cardwire_model::{CardId, Checkpoint, Keys, ProjectId, Realm, SessionKey, limits};
+use cardwire_model::{CardId, Checkpoint, Former, Keys, ProjectId, Realm, SessionKey, limits};
 use cardwire_protocol::{
     Rejection,
     session::{
@@ -106,10 +106,10 @@ impl Kernel {
     async fn left_behind(
         &self,
         project: &ProjectId,
-        former: Option<CardId>,
+        former: Option<Former>,
     ) -> Result<Option<CardId>, KernelError> {
-        let Some(id) = former else { return Ok(None) };
-        let gone = self.own_card(project, id).await?.deleted_at.is_some();
-        Ok((!gone).then_some(id))
+        let Some(Former { checkpoint, .. }) = former else { return Ok(None) };
+        let gone = self.own_card(project, checkpoint).await?.deleted_at.is_some();
+        Ok((!gone).then_some(checkpoint))
     }
 }

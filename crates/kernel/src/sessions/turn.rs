@@ -5,13 +5,9 @@ use super::load::Wanted;
 use crate::{Kernel, KernelError};
 use cardwire_model::{
     Card, CardId, Commit, Ended, InboxItem, InboxKind, ProjectId, Segment, SessionKey, Snapshot, TaskStatus,
-    TurnId, TurnPayload, Write,
+    Timestamp, TurnId, TurnPayload, Write,
 };
-use cardwire_protocol::{
-    Moment, Rejection,
-    session::{patch, turn as memory},
-    turn::view,
-};
+use cardwire_protocol::{Moment, Rejection, session::turn as memory, turn::view};
 use std::sync::Arc;
 
 /// What a session remembers.
@@ -26,6 +22,7 @@ struct Answered {
     turn_id: TurnId,
     payload: TurnPayload,
     key: SessionKey,
+    began: Timestamp,
     deliverable: CardId,
 }
 
@@ -47,8 +44,8 @@ impl Kernel {
         };
         let patch = memory::pair(answered.turn_id, input, deliverable);
         let state = self.session_state(project, &answered.key, Wanted::Patch(&patch), true).await?;
-        match patch::decide(&state, &patch, moment) {
-            Ok(decision) => Ok(Some(decision.commit)),
+        match memory::remember(&state, answered.began, &patch, moment) {
+            Ok(remembered) => Ok(remembered),
             // A memory that takes no more must not keep the turn from ending.
             Err(Rejection::Invalid(invalid)) => {
                 tracing::warn!(session = %answered.key, turn = %answered.turn_id, %invalid, "a turn is not remembered");
@@ -95,7 +92,7 @@ fn answered(snapshot: &Snapshot, commit: &Commit) -> Option<Answered> {
     if !memory::is_remembered(&payload.runtime_config) {
         return None;
     }
-    Some(Answered { turn_id: item.turn_id, payload, key, deliverable })
+    Some(Answered { turn_id: item.turn_id, payload, key, began: item.created_at, deliverable })
 }
 
 fn session_key(item: &InboxItem) -> Option<SessionKey> {

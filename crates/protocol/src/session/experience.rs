@@ -8,13 +8,17 @@ use serde_json::Value;
 /// The kind of a record's card.
 pub const KIND: &str = "session.experience";
 
-/// Keeps what is known so far. A session that is not there yet is made. `seen` is the record that this one was made of.
+/// Keeps what is known so far. A session that is not there yet is made, but not one that was deleted: what is noted of it
+/// now comes too late. `seen` is the record that this one was made of.
 pub fn keep(
     state: &State,
     seen: Option<CardId>,
     record: &Value,
     moment: &Moment,
 ) -> Result<Decision<Session>, Rejection> {
+    if state.row.is_some() {
+        state.live()?;
+    }
     check_seen(state, seen)?;
     let mut change = Change::new(state, "experience");
     let card = state.card(KIND, record, moment)?;

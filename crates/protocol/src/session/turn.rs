@@ -1,10 +1,12 @@
 //! Turns that belong to a session (ST-07): which, and what is remembered of them.
 
 use super::{
+    State,
     message::said,
-    patch::{MessagesOp, Patch},
+    patch::{self, MessagesOp, Patch},
 };
-use cardwire_model::{CanonicalJson, Invalid, Namespace, SessionKey, Speaker, TurnId};
+use crate::{Moment, Rejection};
+use cardwire_model::{CanonicalJson, Commit, Invalid, Namespace, SessionKey, Speaker, Timestamp, TurnId};
 use serde_json::Value;
 
 /// The session that the settings of a run name, in `session_id` and `namespace`.
@@ -52,6 +54,20 @@ pub fn pair(turn: TurnId, input: Option<CanonicalJson>, deliverable: CanonicalJs
     let answer = said(format!("{turn}_reply"), Speaker::Ai, deliverable, None);
     let messages = asked.into_iter().chain([answer]).collect();
     Patch { messages: Some(MessagesOp::Append(messages)), ..Patch::default() }
+}
+
+/// Remembers a turn that began at a moment. A session that was deleted since is not made anew for its sake, nor is what
+/// belongs to it told to the next session of the name.
+pub fn remember(
+    state: &State,
+    began: Timestamp,
+    pair: &Patch,
+    moment: &Moment,
+) -> Result<Option<Commit>, Rejection> {
+    if state.former().is_some_and(|former| began < former.deleted_at) {
+        return Ok(None);
+    }
+    patch::decide(state, pair, moment).map(|decision| Some(decision.commit))
 }
 
 #[cfg(test)]

@@ -116,3 +116,22 @@ async fn st_09_a_deletion_that_broke_off_is_finished() {
     assert!(desk.session_cards().await.is_empty());
     assert!(is_missing(desk.delete().await));
 }
+
+/// A turn that was under way ends as it would have, and its session stays deleted.
+#[tokio::test]
+async fn st_09_a_turn_under_way_does_not_bring_its_session_back() {
+    let desk = Desk::new(&["a"]).await;
+    desk.patch("s", &said(0, 2)).await;
+    let lease = desk.turn_of("a", "s", "What is new?").await;
+    desk.clock.0.advance(1);
+    desk.delete().await.unwrap();
+    desk.finish(&lease).await;
+    assert!(is_missing(desk.kernel.session(&desk.project, &key("s"), None).await));
+    assert!(desk.session_cards().await.is_empty());
+    let note = serde_json::json!({ "goal": "late" });
+    assert!(is_missing(desk.kernel.note_experience(&desk.project, &caller(), &key("s"), &note).await));
+    // A turn that begins now makes a new one.
+    let lease = desk.turn_of("a", "s", "Anything?").await;
+    desk.finish(&lease).await;
+    assert_eq!(desk.texts("s").await[0], "Anything?");
+}

@@ -1,8 +1,11 @@
 //! Deleting a session takes everything that it ever showed (ST-09).
 
 use super::*;
-use crate::session::delete::{self, Deleted, Gathered};
-use cardwire_model::{CardFact, Snapshot};
+use crate::session::{
+    delete::{self, Deleted, Gathered},
+    turn,
+};
+use cardwire_model::{CardFact, Snapshot, Timestamp};
 
 impl World {
     /// Walks the checkpoints, as the kernel does.
@@ -13,7 +16,8 @@ impl World {
             let found = Checkpoint::from_json(&self.cards[&id].content, &self.state.key).unwrap();
             holdings.add(id, &found);
             let behind = |former: &CardId| self.cards[former].deleted_at.is_none();
-            next = found.previous.or(found.former.filter(behind));
+            let former = found.former.map(|former| former.checkpoint);
+            next = found.previous.or(former.filter(behind));
         }
         for reach in holdings.reaches() {
             holdings.add_cards(self.held(Some(reach)).iter().map(|held| held.card_id));
@@ -127,7 +131,7 @@ fn st_09_what_a_deletion_left_behind_goes_with_the_next_session_of_the_name() {
     let first = world.state.checkpoint.clone();
     assert_eq!((first.previous, first.former.is_some()), (None, true));
     world.patch(&append(vec![human("b", "more")]));
-    assert_eq!(world.state.checkpoint.former, None, "only the first one knows");
+    assert_eq!(world.state.checkpoint.former, first.former, "all of its versions know");
     let gathered = world.gather(world.head());
     assert!(gathered.cards.len() > left);
     world.delete(Some(&gathered));
@@ -167,4 +171,53 @@ fn st_09_of_all_reaches_into_a_box_the_longest_is_read() {
     let reaches = holdings.reaches();
     assert_eq!((reaches.len(), reaches[0].len), (1, 50));
     assert_eq!(holdings.at_least(), 100);
+}
+
+/// A turn that begins at a moment, and ends well.
+fn ends(world: &mut World, began: i64) -> bool {
+    let answer = CanonicalJson::string("done").unwrap();
+    let pair = turn::pair(cardwire_model::TurnId::from_uuid(::uuid::Uuid::from_u128(9)), None, answer);
+    world.prepare(&pair);
+    let moment = world.moment();
+    let commit = turn::remember(&world.state, Timestamp::from_micros(began), &pair, &moment).unwrap();
+    let remembered = commit.is_some();
+    if let Some(commit) = commit {
+        world.apply(commit);
+    }
+    remembered
+}
+
+#[test]
+fn st_09_a_turn_that_goes_on_does_not_bring_a_deleted_session_back() {
+    let mut world = grown();
+    world.delete(None);
+    let deleted = world.state.row.as_ref().unwrap().deleted_at.unwrap().micros();
+    assert!(!ends(&mut world, deleted - 1) && !world.state.exists());
+    // Nor does it tell the next session of the name, whatever version that is at.
+    world.patch(&append(vec![human("a", "anew")]));
+    world.patch(&append(vec![human("b", "more")]));
+    assert!(!ends(&mut world, deleted - 1));
+    assert_eq!(world.texts(), ["anew", "more"]);
+    assert!(ends(&mut world, deleted), "what began since belongs to the new one");
+    assert_eq!(world.texts(), ["anew", "more", "done"]);
+    // A turn that begins after the deletion makes a session as any other does.
+    world.delete(None);
+    assert!(ends(&mut world, i64::MAX) && world.state.exists());
+    // And a session that was never deleted may be younger than its turns.
+    assert!(ends(&mut World::new(), 0));
+}
+
+#[test]
+fn st_09_what_is_noted_of_a_deleted_session_comes_too_late() {
+    let mut world = World::new();
+    let note = |world: &mut World| {
+        let moment = world.moment();
+        experience::keep(&world.state, None, &json!({ "goal": "g" }), &moment)
+    };
+    let made = note(&mut world).unwrap();
+    world.apply(made.commit);
+    world.delete(None);
+    assert!(matches!(note(&mut world), Err(Rejection::NotFound { .. })));
+    world.patch(&append(vec![human("a", "anew")]));
+    assert!(note(&mut world).is_ok());
 }
