@@ -46,7 +46,8 @@ pub use handover::{Preflight, WouldPack};
 pub use kernel::{Kernel, KernelConfig};
 pub use pmo::PmoConfig;
 pub use sessions::{
-    CheckpointView, CompactRequest, Compacted, SessionView, Summariser, SummaryAnswer, SummaryRequest,
+    CheckpointView, CompactRequest, Compacted, CompactionPrompt, SessionView, Summariser, SummaryAnswer,
+    SummaryRequest,
 };
 pub use tokens::Minted;
 pub use turns::{

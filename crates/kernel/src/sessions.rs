@@ -7,7 +7,7 @@ mod load;
 mod reads;
 mod turn;
 
-pub use compact::{CompactRequest, Compacted, Summariser, SummaryAnswer, SummaryRequest};
+pub use compact::{CompactRequest, Compacted, CompactionPrompt, Summariser, SummaryAnswer, SummaryRequest};
 pub use reads::{CheckpointView, SessionView};
 
 use crate::{Caller, Done, Kernel, KernelError, Remember};

@@ -48,7 +48,9 @@ pub(crate) async fn compact(desk: &Desk, model: &dyn ChatModel, agent: &str) -> 
         }
     };
     let path = format!("/sessions/{session}:compact{}", namespace(desk));
-    match desk.post(&path, &json!({ "summary": answer.text })).await {
+    // The prompt has the summary before it in it, so that this one takes its place.
+    let body = json!({ "summary": answer.text, "follows": asked["follows"] });
+    match desk.post(&path, &body).await {
         Ok(done) => Ok(done["compacted"] == true),
         Err(Trouble::Refused { .. }) => Ok(false),
         Err(trouble) => Err(trouble),

@@ -1,7 +1,7 @@
 //! Compacting a session, its checkpoints, and going back to one (CP-02..CP-08, ST-09).
 
 use crate::{list::list, parse};
-use cardwire_kernel::{CheckpointView, CompactRequest, Compacted, SummaryRequest};
+use cardwire_kernel::{CheckpointView, CompactRequest, Compacted, CompactionPrompt};
 use cardwire_model::{Invalid, Session};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -13,9 +13,13 @@ pub struct CompactIn {
     /// Messages at the end that stay; 5 unless the project says otherwise.
     #[serde(default)]
     pub min_keep_entries: Option<u32>,
-    /// Used instead of asking the summariser.
+    /// Used instead of asking the summariser. What the summary before it says stays in front of it, unless `follows` names
+    /// that one.
     #[serde(default)]
     pub summary: Option<String>,
+    /// The summary that the given one was made of, as `GET …/compaction` names it: the given one takes its place.
+    #[serde(default)]
+    pub follows: Option<String>,
 }
 
 impl CompactIn {
@@ -24,6 +28,7 @@ impl CompactIn {
         parse::plain("summary", self.summary.as_deref())?;
         Ok(CompactRequest {
             min_keep: self.min_keep_entries.map(|keep| keep as usize),
+            follows: self.follows.as_deref().map(|id| parse::one("follows", id)).transpose()?,
             summary: self.summary,
         })
     }
@@ -40,16 +45,22 @@ pub struct CompactionOut {
     /// What it is to summarise, with the summary there is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
+    /// That summary, for `follows` of the compaction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub follows: Option<String>,
 }
 
 impl CompactionOut {
     /// What the kernel would ask.
-    pub fn new(asked: Option<(SummaryRequest, usize)>) -> Self {
+    pub fn new(asked: Option<CompactionPrompt>) -> Self {
         match asked {
-            Some((request, covered)) => {
-                Self { covered, system_prompt: Some(request.system_prompt), prompt: Some(request.prompt) }
-            }
-            None => Self { covered: 0, system_prompt: None, prompt: None },
+            Some(CompactionPrompt { request, covered, follows }) => Self {
+                covered,
+                system_prompt: Some(request.system_prompt),
+                prompt: Some(request.prompt),
+                follows: follows.map(|card| card.to_string()),
+            },
+            None => Self { covered: 0, system_prompt: None, prompt: None, follows: None },
         }
     }
 }

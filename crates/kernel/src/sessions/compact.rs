@@ -9,8 +9,8 @@ use cardwire_model::{CardId, Origin, ProjectId, Session, SessionKey};
 use cardwire_protocol::{
     Rejection,
     session::{
-        Held,
-        compact::{self, Compact},
+        Held, State,
+        compact::{self, Compact, Summarised},
     },
 };
 
@@ -46,6 +46,19 @@ pub struct CompactRequest {
     pub min_keep: Option<usize>,
     /// Used instead of asking the summariser.
     pub summary: Option<String>,
+    /// The summary that the given one was made of ([`CompactionPrompt::follows`]).
+    pub follows: Option<CardId>,
+}
+
+/// What a summariser would be asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CompactionPrompt {
+    /// The question.
+    pub request: SummaryRequest,
+    /// For how many messages.
+    pub covered: usize,
+    /// The summary that is part of it.
+    pub follows: Option<CardId>,
 }
 
 /// How a compaction ended.
@@ -81,7 +94,7 @@ impl Kernel {
         key: &SessionKey,
         request: &CompactRequest,
     ) -> Result<Compacted, KernelError> {
-        let Planned { session, memory, previous, plan } =
+        let Planned { session, memory, previous, previous_card, plan } =
             self.plan_compaction(project, key, request.min_keep).await?;
         let Some(plan) = plan else { return Ok(Compacted::Nothing(session)) };
         let given = match &request.summary {
@@ -96,13 +109,14 @@ impl Kernel {
             Err(fault) => return Ok(Compacted::Failed { session, error: fault.to_string() }),
         };
         let command = Compact {
-            summary: summary.clone(),
+            summary,
+            follows: if request.summary.is_some() { request.follows } else { previous_card },
             covers: compaction::ranges(&plan.cover),
             keep: plan.keep.clone(),
             version: session.version.get(),
             by: if request.summary.is_some() { Origin::Operator } else { Origin::Agent },
         };
-        let session = self
+        let Summarised { session, summary } = self
             .session_once(project, caller, key, Wanted::Memory, |state, moment| {
                 compact::decide(state, &command, moment)
             })
@@ -110,16 +124,17 @@ impl Kernel {
         Ok(Compacted::Done { session, covered: plan.cover.len(), summary })
     }
 
-    /// What a summariser would be asked now, and for how many messages; nothing when there is nothing to cover.
+    /// What a summariser would be asked now; nothing when there is nothing to cover.
     pub async fn compaction_prompt(
         &self,
         project: &ProjectId,
         key: &SessionKey,
-    ) -> Result<Option<(SummaryRequest, usize)>, KernelError> {
-        let Planned { memory, previous, plan, .. } = self.plan_compaction(project, key, None).await?;
+    ) -> Result<Option<CompactionPrompt>, KernelError> {
+        let Planned { memory, previous, previous_card, plan, .. } =
+            self.plan_compaction(project, key, None).await?;
         let Some(plan) = plan else { return Ok(None) };
         let request = self.summary_request(project, &memory, &plan.cover, previous.as_deref()).await?;
-        Ok(Some((request, plan.cover.len())))
+        Ok(Some(CompactionPrompt { request, covered: plan.cover.len(), follows: previous_card }))
     }
 
     async fn plan_compaction(
@@ -137,7 +152,8 @@ impl Kernel {
         let configured = settings.min_keep_entries.map(|keep| keep as usize);
         let min_keep = min_keep.or(configured).unwrap_or(compaction::MIN_KEEP_ENTRIES);
         let plan = compaction::plan(&entries, min_keep);
-        Ok(Planned { session, memory, previous: state.summary.clone(), plan })
+        let State { summary: previous, checkpoint, .. } = state;
+        Ok(Planned { session, memory, previous, previous_card: checkpoint.summary, plan })
     }
 
     async fn ask_summariser(
@@ -182,6 +198,7 @@ struct Planned {
     memory: Vec<Held>,
     /// The summary there is.
     previous: Option<String>,
+    previous_card: Option<CardId>,
     plan: Option<compaction::Plan>,
 }
 

@@ -14,6 +14,8 @@ pub const KIND: &str = "session.summary";
 pub struct Compact {
     /// What stands for the covered messages from now on.
     pub summary: String,
+    /// The summary that this one was made of, too. What another one says is kept besides (CP-05).
+    pub follows: Option<CardId>,
     /// Messages that stay, by their place in memory, in order.
     pub keep: Vec<usize>,
     /// Half-open stretches of places that the summary covers.
@@ -24,8 +26,17 @@ pub struct Compact {
     pub by: Origin,
 }
 
+/// What came of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Summarised {
+    /// The session.
+    pub session: Session,
+    /// What stands for older messages now.
+    pub summary: String,
+}
+
 /// Puts the summary in the place of what it covers.
-pub fn decide(state: &State, command: &Compact, moment: &Moment) -> Result<Decision<Session>, Rejection> {
+pub fn decide(state: &State, command: &Compact, moment: &Moment) -> Result<Decision<Summarised>, Rejection> {
     let row = state.live()?;
     if row.version.get() != command.version {
         let now = row.version.get();
@@ -37,9 +48,10 @@ pub fn decide(state: &State, command: &Compact, moment: &Moment) -> Result<Decis
     let memory = state.memory.as_deref().unwrap_or_default();
     let mut change = Change::new(state, "compacted");
     let covers = state.checkpoint.memory.map_or(json!(null), reach_json);
+    let text = cumulative(state, command);
     // The previous summary is part of this one (CP-05); naming it lets a reader open both.
     let content = json!({
-        "summary": command.summary, "box": covers, "covers": command.covers,
+        "summary": text, "box": covers, "covers": command.covers,
         "previous": state.checkpoint.summary.map(|card| card.to_string()),
     });
     let card = state.card_by(command.by, KIND, &content, moment)?;
@@ -52,5 +64,15 @@ pub fn decide(state: &State, command: &Compact, moment: &Moment) -> Result<Decis
     change.checkpoint.messages = cards.len() as u32 - 1;
     change.checkpoint.summary = Some(summary);
     let (commit, session) = state.close(change, moment)?;
-    Ok(Decision { commit, outcome: session })
+    Ok(Decision { commit, outcome: Summarised { session, summary: text } })
+}
+
+/// The given summary, after the one there is unless it was made of that: no summary takes another one away (W-15).
+fn cumulative(state: &State, command: &Compact) -> String {
+    let given = &command.summary;
+    let made_of = command.follows.is_some() && command.follows == state.checkpoint.summary;
+    match state.summary.as_deref().filter(|_| !made_of) {
+        Some(before) => format!("{before}\n\n{given}"),
+        None => given.clone(),
+    }
 }

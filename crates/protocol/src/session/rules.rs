@@ -106,10 +106,12 @@ impl World {
         if row.deleted_at.is_some() {
             self.state.checkpoint = Checkpoint::default();
             self.state.fields.clear();
+            self.state.summary = None;
             return;
         }
         let content = &self.cards[&row.checkpoint].content;
         self.state.checkpoint = Checkpoint::from_json(content, &self.state.key).unwrap();
+        self.state.summary = self.summary();
         let fields = self.state.checkpoint.fields.map(|id| self.cards[&id].content.to_value());
         self.state.fields = fields.and_then(|value| value.as_object().cloned()).unwrap_or_default();
     }
@@ -402,6 +404,7 @@ fn cp_04_05_08_a_summary_takes_the_place_of_what_it_covers_in_one_commit() {
         world.state.memory = Some(world.held(world.state.checkpoint.memory));
         let command = Compact {
             summary: summary.to_owned(),
+            follows: world.state.checkpoint.summary,
             keep,
             covers,
             version: world.state.version(),
@@ -421,12 +424,25 @@ fn cp_04_05_08_a_summary_takes_the_place_of_what_it_covers_in_one_commit() {
     let second = world.cards[&world.state.checkpoint.summary.unwrap()].content.to_value();
     assert!(second["previous"].is_string());
     // A plan made for another version does nothing.
-    let stale =
-        Compact { summary: "x".to_owned(), keep: vec![], covers: vec![], version: 1, by: Origin::Agent };
+    let mut command = by_hand("x", 1);
     let moment = world.moment();
-    assert!(matches!(compact::decide(&world.state, &stale, &moment), Err(Rejection::Conflict(_))));
+    assert!(matches!(compact::decide(&world.state, &command, &moment), Err(Rejection::Conflict(_))));
+    // W-15: what was not made of the summary there is leaves it where it is.
+    for follows in [None, Some(CardId::from_uuid(::uuid::Uuid::from_u128(1)))] {
+        (command.version, command.follows) = (world.state.version(), follows);
+        let decision = compact::decide(&world.state, &command, &moment).unwrap();
+        assert_eq!(decision.outcome.summary, "second\n\nx");
+    }
+    let decision = compact::decide(&world.state, &command, &moment).unwrap();
+    world.apply(decision.commit);
+    assert_eq!((world.summary().as_deref(), world.texts().len()), (Some("second\n\nx"), 0));
     world.patch(&append(vec![human("m9", "text 9")]));
-    assert_eq!(world.texts(), ["text 5", "text 9"]);
+    assert_eq!(world.texts(), ["text 9"]);
+}
+
+fn by_hand(summary: &str, version: u64) -> Compact {
+    let (summary, by) = (summary.to_owned(), Origin::Operator);
+    Compact { summary, follows: None, keep: vec![], covers: vec![], version, by }
 }
 
 #[test]

@@ -10,6 +10,7 @@ on_both! {
     cp_02_nothing_to_compress_is_no_change;
     cp_04_the_summary_is_a_block_and_never_a_message;
     cp_05_one_patch_does_it_and_the_next_summary_has_the_last;
+    cp_05_a_summary_by_hand_leaves_the_one_before_it;
     cp_06_without_a_summary_everything_stays;
     cp_07_people_are_neither_lost_nor_doubled;
     cp_08_the_old_box_stays_and_a_summary_can_be_opened;
@@ -93,6 +94,29 @@ async fn cp_05_one_patch_does_it_and_the_next_summary_has_the_last(api: Api) {
     let after = api.again(ContextConfig::default()).session("s").await;
     assert!(after["messages"].as_array().unwrap().len() < before, "it shrinks and stays so after a restart");
     assert_eq!(after["compression__context"], "second gist");
+}
+
+/// W-15
+async fn cp_05_a_summary_by_hand_leaves_the_one_before_it(api: Api) {
+    talk(&api, 1, 12).await;
+    compact(&api, json!({ "summary": "first" })).await;
+    talk(&api, 13, 20).await;
+    let asked = api.get("/projects/p1/sessions/s/compaction").await.expect(200);
+    let done = compact(&api, json!({ "summary": "second" })).await;
+    assert_eq!(done["summary"], "first\n\nsecond");
+    assert_eq!(api.session("s").await["compression__context"], "first\n\nsecond");
+    assert_eq!(api.contexts("s").await["compression__context"], "first\n\nsecond");
+    // Whoever asked a model, with the summary of then, has it in the answer; one that came since is not in it.
+    talk(&api, 21, 28).await;
+    let body = json!({ "summary": "third", "follows": asked["follows"] });
+    assert_eq!(compact(&api, body).await["summary"], "first\n\nsecond\n\nthird");
+    talk(&api, 29, 36).await;
+    let asked = api.get("/projects/p1/sessions/s/compaction").await.expect(200);
+    assert!(asked["prompt"].as_str().unwrap().contains("third"), "{asked}");
+    let body = json!({ "summary": "all of it", "follows": asked["follows"] });
+    assert_eq!(compact(&api, body).await["summary"], "all of it");
+    let bad = json!({ "summary": "x", "follows": "y" });
+    names(&api.post("/projects/p1/sessions/s:compact", bad).await, "bad_request", "follows");
 }
 
 async fn cp_06_without_a_summary_everything_stays(api: Api) {

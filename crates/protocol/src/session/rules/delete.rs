@@ -66,7 +66,8 @@ fn grown() -> World {
         world.state.memory = Some(world.held(world.state.checkpoint.memory));
         let version = world.state.version();
         let covers = vec![(0, 2)];
-        let command = Compact { summary: summary.to_owned(), keep, covers, version, by: Origin::Operator };
+        let by = Origin::Operator;
+        let command = Compact { summary: summary.to_owned(), follows: None, keep, covers, version, by };
         let moment = world.moment();
         let compacted = compact::decide(&world.state, &command, &moment).unwrap();
         world.apply(compacted.commit);
