@@ -9,7 +9,7 @@ pub use compact::{
 pub use patch::{FinishAgentIn, MessagesIn, PatchIn, ResultsIn, TimelineIn};
 
 use crate::{list::list, messages::ChatMessageOut};
-use cardwire_kernel::{SessionView, protocol::session::patch::Patched};
+use cardwire_kernel::{Earlier, SessionView, protocol::session::patch::Patched};
 use cardwire_model::{BoxId, Card, CardId, Session};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -85,6 +85,24 @@ impl From<Map<String, Value>> for Blackboard {
     }
 }
 
+/// How much of each list comes before what is shown. Given as `before`, with the same `checkpoint`, it shows that.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct EarlierOut {
+    /// Of the messages.
+    pub messages: usize,
+    /// Of the results.
+    pub mapreduce_results: usize,
+    /// Of the timeline.
+    pub timeline: usize,
+}
+
+impl From<Earlier> for EarlierOut {
+    fn from(earlier: Earlier) -> Self {
+        let Earlier { messages, results, timeline } = earlier;
+        Self { messages, mapreduce_results: results, timeline }
+    }
+}
+
 /// A session.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SessionOut {
@@ -95,12 +113,15 @@ pub struct SessionOut {
     pub memory_box_id: Option<String>,
     /// The card of the summary, for `context:expand`.
     pub summary_card_id: Option<String>,
-    /// The conversation, in order.
+    /// The conversation, in order: the newest messages, as many as `limit` says.
     pub messages: Vec<ChatMessageOut>,
-    /// Results of the plan, as they were given.
+    /// Results of the plan, as they were given; the newest.
     pub mapreduce_results: Vec<Value>,
-    /// What happened, as it was told.
+    /// What happened, as it was told; the newest.
     pub timeline: Vec<Value>,
+    /// How much of each list comes before what is shown; absent when nothing does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub earlier: Option<EarlierOut>,
     /// What stands for older messages.
     #[serde(rename = "compression__context")]
     pub compression: Option<String>,
@@ -125,6 +146,7 @@ impl SessionOut {
             messages: view.messages.iter().map(|card| ChatMessageOut::from(card.as_ref())).collect(),
             mapreduce_results: contents(&view.results),
             timeline: contents(&view.timeline),
+            earlier: (view.earlier != Earlier::default()).then(|| view.earlier.into()),
             compression: view.summary,
             fields: view.fields.into(),
         }

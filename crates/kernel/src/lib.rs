@@ -46,8 +46,8 @@ pub use handover::{Preflight, WouldPack};
 pub use kernel::{Kernel, KernelConfig};
 pub use pmo::PmoConfig;
 pub use sessions::{
-    CheckpointView, CompactRequest, Compacted, CompactionPrompt, SessionView, Summariser, SummaryAnswer,
-    SummaryRequest,
+    CheckpointView, CompactRequest, Compacted, CompactionPrompt, Earlier, SessionView, Summariser,
+    SummaryAnswer, SummaryRequest, Window,
 };
 pub use tokens::Minted;
 pub use turns::{

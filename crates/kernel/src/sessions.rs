@@ -8,7 +8,7 @@ mod reads;
 mod turn;
 
 pub use compact::{CompactRequest, Compacted, CompactionPrompt, Summariser, SummaryAnswer, SummaryRequest};
-pub use reads::{CheckpointView, SessionView};
+pub use reads::{CheckpointView, Earlier, SessionView, Window};
 
 use crate::{Caller, Done, Kernel, KernelError, Remember};
 use cardwire_model::{CardId, Keys, ProjectId, Realm, Session, SessionKey, limits};

@@ -97,6 +97,8 @@ pub const TREE_TURNS_MAX: u32 = 10_000_000;
 pub const PATCH_ITEMS: usize = 1_000;
 /// Most cards of a session that one commit deletes; more take several (ST-09).
 pub const DELETED_CARDS: usize = 1_000;
+/// Most messages, results and timeline entries, each, that one answer shows of a session: the newest.
+pub const SESSION_ITEMS: usize = 5_000;
 /// Most items of a todo list.
 pub const TODO_ITEMS: usize = 1_000;
 /// Messages at the end of a session's memory that a compaction leaves alone unless told otherwise (CP-02).
@@ -199,6 +201,8 @@ const _: () = assert!(METADATA_BYTES < CARD_BYTES && CARD_BYTES < BODY_BYTES);
 // An answer is a card with something around it, and a list of tools fits into a message.
 const _: () = assert!(TOOL_ANSWER_BYTES < CARD_BYTES && MCP_TOOLS * MCP_TOOL_BYTES < MCP_MESSAGE_BYTES);
 const _: () = assert!(HYDRATE_DEFAULT <= HYDRATE_MAX && PAGE_DEFAULT <= PAGE_MAX);
+// What one patch adds, one answer shows.
+const _: () = assert!(PATCH_ITEMS <= SESSION_ITEMS);
 // A part of a section is found by all of its terms, also when each of its characters makes two.
 const _: () = assert!(PART_CHARS <= SECTION_CHARS && 2 * PART_CHARS <= PASSAGE_TERMS);
 // A suggestion is no content, and a shortened text is not shortened again, even with the note in its middle.

@@ -1,6 +1,6 @@
 //! Sessions: what the agents of a team share, and what came of it (API-11).
 
-use super::{CURSOR, Endpoint, LIMIT, NAMESPACE, Op, delete, get, json, post, text};
+use super::{CURSOR, Endpoint, LIMIT, NAMESPACE, Op, delete, get, integer, json, post, text};
 use crate::{
     Access,
     collect::{CollectIn, CollectedOut},
@@ -24,10 +24,19 @@ pub(super) const ENDPOINTS: &[Endpoint] = &[
         json::<SessionList>(),
     )
     .query(&[NAMESPACE, CURSOR, LIMIT]),
-    get(Op::GetSession, SESSION, Access::Project(Read), "A session.", json::<SessionOut>())
-        .query(&[NAMESPACE, text("checkpoint", "As it was at this checkpoint.")]),
-    delete(Op::DeleteSession, SESSION, Access::Project(Operate), "Delete a session and the cards it shows.")
-        .query(&[NAMESPACE]),
+    get(Op::GetSession, SESSION, Access::Project(Read), "A session.", json::<SessionOut>()).query(&[
+        NAMESPACE,
+        text("checkpoint", "As it was at this checkpoint."),
+        integer("limit", "How many of each list, the newest; clamped to 1..5000, which it is when absent."),
+        integer("before", "Only what stands before this place in its list; see `earlier`."),
+    ]),
+    delete(
+        Op::DeleteSession,
+        SESSION,
+        Access::Project(Operate),
+        "Delete a session and the cards that any version of it showed.",
+    )
+    .query(&[NAMESPACE]),
     post(
         Op::PatchSession,
         "/projects/{project_id}/sessions/{session_id}/patches",

@@ -38,6 +38,12 @@ enum SessionCommand {
         /// As it was at this checkpoint.
         #[arg(long, value_name = "CARD")]
         checkpoint: Option<String>,
+        /// How many messages, results and timeline entries at most, the newest.
+        #[arg(long, value_name = "N")]
+        limit: Option<u32>,
+        /// Only those before this place, as `earlier` of the answer says.
+        #[arg(long, value_name = "PLACE")]
+        before: Option<u32>,
     },
     /// Change a session, or make it.
     Patch {
@@ -52,7 +58,7 @@ enum SessionCommand {
     Compact {
         /// Its name.
         session: String,
-        /// The summary. When absent a summariser is asked, which this server does not have yet.
+        /// The summary; what the one before it says stays in front of it. When absent a summariser is asked, which this server does not have yet.
         #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
         summary: Option<String>,
         /// How many messages at the end stay.
@@ -87,8 +93,11 @@ pub(crate) async fn run(args: SessionArgs, output: Output, client: &Client) -> R
     let named = |route: Route| route.query("namespace", namespace);
     match args.command {
         SessionCommand::List { page } => list(client.get(&named(route(&[])?.page(&page))).await?, output),
-        SessionCommand::Get { session, checkpoint } => {
-            let route = named(route(&[&session])?).query("checkpoint", checkpoint.as_deref());
+        SessionCommand::Get { session, checkpoint, limit, before } => {
+            let route = named(route(&[&session])?)
+                .query("checkpoint", checkpoint.as_deref())
+                .query("limit", limit)
+                .query("before", before);
             show(client.get(&route).await?, output)
         }
         SessionCommand::Patch { session, from } => {

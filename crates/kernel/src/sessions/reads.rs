@@ -3,11 +3,12 @@
 use super::load::Pointed;
 use crate::{Kernel, KernelError};
 use cardwire_model::{
-    Card, CardId, Checkpoint, Namespace, ProjectId, Session, SessionId, SessionKey, Timestamp,
+    Card, CardId, Checkpoint, Namespace, ProjectId, Segment, Session, SessionId, SessionKey, Timestamp,
+    limits,
 };
 use cardwire_protocol::{Rejection, session::message};
 use serde_json::{Map, Value};
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 /// A session, now or at an earlier checkpoint.
 #[derive(Debug, Clone)]
@@ -28,6 +29,42 @@ pub struct SessionView {
     pub timeline: Vec<Arc<Card>>,
     /// What stands for older messages.
     pub summary: Option<String>,
+    /// What comes before that in its lists.
+    pub earlier: Earlier,
+}
+
+/// The part of each list of a session that a reader wants: the last so many, of those before a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// Only what stands before this place in its list.
+    pub before: Option<u32>,
+    /// How many at most.
+    pub limit: usize,
+}
+
+impl Default for Window {
+    fn default() -> Self {
+        Self { before: None, limit: limits::SESSION_ITEMS }
+    }
+}
+
+impl Window {
+    /// The places of a list of so many that it shows.
+    fn places(self, len: u32) -> Range<usize> {
+        let end = self.before.map_or(len, |before| before.min(len)) as usize;
+        end.saturating_sub(self.limit)..end
+    }
+}
+
+/// The first place that is shown of each list; 0 when nothing comes before.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Earlier {
+    /// Of the messages.
+    pub messages: usize,
+    /// Of the results.
+    pub results: usize,
+    /// Of the timeline.
+    pub timeline: usize,
 }
 
 /// One checkpoint of a session.
@@ -42,12 +79,23 @@ pub struct CheckpointView {
 }
 
 impl Kernel {
-    /// A session, as it is or as a checkpoint says.
+    /// A session, as it is or as a checkpoint says, with the last of its lists.
     pub async fn session(
         &self,
         project: &ProjectId,
         key: &SessionKey,
         at: Option<CardId>,
+    ) -> Result<SessionView, KernelError> {
+        self.session_window(project, key, at, Window::default()).await
+    }
+
+    /// The same with a part of its lists.
+    pub async fn session_window(
+        &self,
+        project: &ProjectId,
+        key: &SessionKey,
+        at: Option<CardId>,
+        window: Window,
     ) -> Result<SessionView, KernelError> {
         let session = self.live_session(project, key).await?;
         let pointed = match at {
@@ -58,21 +106,40 @@ impl Kernel {
             }
         };
         let Pointed { checkpoint, fields, summary } = pointed.as_ref();
-        let shown = |cards: Vec<Arc<Card>>| {
-            let now = self.now();
-            cards.into_iter().filter(|card| card.is_visible(now)).collect::<Vec<_>>()
-        };
-        let memory = shown(self.reach_cards(project, checkpoint.memory).await?);
+        let (messages, memory) = self.shown(project, checkpoint.memory, window).await?;
+        let (results, collected) = self.shown(project, checkpoint.results, window).await?;
+        let (timeline, happened) = self.shown(project, checkpoint.timeline, window).await?;
         Ok(SessionView {
             version: checkpoint.version,
             messages: memory.into_iter().filter(|card| card.kind.as_str() == message::KIND).collect(),
-            results: shown(self.reach_cards(project, checkpoint.results).await?),
-            timeline: shown(self.reach_cards(project, checkpoint.timeline).await?),
+            results: collected,
+            timeline: happened,
+            earlier: Earlier { messages, results, timeline },
             summary: summary.clone(),
             checkpoint: checkpoint.clone(),
             fields: fields.clone(),
             session,
         })
+    }
+
+    /// The visible cards of a part of a list, and where that part begins.
+    async fn shown(
+        &self,
+        project: &ProjectId,
+        reach: Option<Segment>,
+        window: Window,
+    ) -> Result<(usize, Vec<Arc<Card>>), KernelError> {
+        let len = reach.map_or(0, |reach| reach.len);
+        let places = window.places(len);
+        let now = self.now();
+        let cards = if places.len() == len as usize {
+            self.reach_cards(project, reach).await?
+        } else {
+            // A part of a long list is read without the rest of it.
+            let ids = self.reach_ids(project, reach).await?;
+            self.get_cards(project, ids.get(places.clone()).unwrap_or_default(), false).await?
+        };
+        Ok((places.start, cards.into_iter().filter(|card| card.is_visible(now)).collect()))
     }
 
     /// The row of a session that is there.

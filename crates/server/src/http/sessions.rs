@@ -10,8 +10,8 @@ use cardwire_api::{
         RestoreIn, RestoredOut, SessionList, SessionOut, SessionRowOut,
     },
 };
-use cardwire_kernel::{Done, protocol::session::patch::Patched};
-use cardwire_model::{Invalid, Namespace, SessionKey};
+use cardwire_kernel::{Done, Window, protocol::session::patch::Patched};
+use cardwire_model::{Invalid, Namespace, SessionKey, limits};
 
 /// The namespace that the query names.
 pub(super) fn namespace(request: &Request) -> Result<Namespace, Invalid> {
@@ -35,7 +35,9 @@ pub(crate) async fn list(request: Request) -> Answer {
 
 pub(crate) async fn get(request: Request) -> Answer {
     let (key, at) = (key(&request)?, request.parsed("checkpoint")?);
-    let view = request.state.kernel.session(request.project()?, &key, at).await?;
+    let before = request.integer("before")?.map(|place| u32::try_from(place.max(0)).unwrap_or(u32::MAX));
+    let window = Window { before, limit: request.limit(limits::SESSION_ITEMS, limits::SESSION_ITEMS)? };
+    let view = request.state.kernel.session_window(request.project()?, &key, at, window).await?;
     respond::ok(&SessionOut::new(view, at))
 }
 

@@ -3,7 +3,7 @@
 use super::{append, draft, fence, key, message, sent};
 use crate::desk::{Desk, caller};
 use cardwire_kernel::{
-    Kernel, KernelConfig,
+    Earlier, Kernel, KernelConfig,
     protocol::{
         Rejection,
         session::patch::Patch,
@@ -13,7 +13,7 @@ use cardwire_kernel::{
         },
     },
 };
-use cardwire_model::{CanonicalJson, Speaker, TaskStatus};
+use cardwire_model::{CanonicalJson, Speaker, TaskStatus, limits};
 use serde_json::json;
 use std::{collections::HashSet, sync::Arc};
 
@@ -157,4 +157,21 @@ async fn st_09_a_restored_session_goes_on_without_what_came_later() {
     assert!(desk.kernel.session(&desk.project, &key("s"), Some(then)).await.is_err());
     assert!(desk.kernel.restore_session(&desk.project, &caller(), &key("s"), then).await.is_err());
     assert_eq!(desk.texts("s").await, ["new"]);
+}
+
+/// SEC-07: as many messages as one answer shows are shown, and of one more the newest.
+#[tokio::test]
+async fn a_session_shows_the_newest_of_its_messages() {
+    let desk = Desk::new(&[]).await;
+    let say = |n: usize| message(&format!("m{n}"), Speaker::Human, &format!("text {n}"));
+    for from in (0..limits::SESSION_ITEMS).step_by(limits::PATCH_ITEMS) {
+        desk.patch("s", &append((from..from + limits::PATCH_ITEMS).map(say).collect())).await;
+    }
+    let view = desk.session("s").await;
+    assert_eq!((view.messages.len(), view.earlier), (limits::SESSION_ITEMS, Earlier::default()));
+    desk.patch("s", &append(vec![say(limits::SESSION_ITEMS)])).await;
+    let view = desk.session("s").await;
+    assert_eq!((view.messages.len(), view.earlier.messages), (limits::SESSION_ITEMS, 1));
+    let texts = desk.texts("s").await;
+    assert_eq!(texts[0], "text 1");
 }

@@ -4,6 +4,7 @@ use crate::support::{Api, names, on_both, texts};
 use serde_json::{Value, json};
 
 on_both! {
+    a_session_is_read_in_parts;
     st_03_a_message_with_an_id_is_there_once;
     st_03_messages_are_replaced_as_a_whole;
     st_04_results_are_there_once_per_task;
@@ -128,4 +129,41 @@ async fn st_06_memory_holds_conversation_only(api: Api) {
     let messages = api.session("s").await["messages"].clone();
     assert_eq!((&messages[1]["tool_calls"], &messages[1]["content"]), (&call, &json!("")));
     assert_eq!((&messages[2]["role"], &messages[2]["tool_call_id"]), (&json!("tool"), &json!("c1")));
+}
+
+async fn a_session_is_read_in_parts(api: Api) {
+    for n in 1..=5 {
+        api.patch("s", json!({
+            "messages": { "append": [{ "id": format!("m{n}"), "role": "human", "content": format!("say {n}") }] },
+            "timeline": { "append": [n] },
+        })).await.expect(200);
+    }
+    api.patch("s", json!({ "mapreduce_results": { "append": [{ "task_id": "t" }] } })).await.expect(200);
+    let part = async |query: &str| api.get(&format!("/projects/p1/sessions/s?{query}")).await.expect(200);
+    let whole = api.session("s").await;
+    assert_eq!((texts(&whole["messages"]).len(), whole.get("earlier")), (5, None), "nothing is left out");
+    let last = part("limit=2").await;
+    assert_eq!((texts(&last["messages"]), &last["timeline"]), (vec!["say 4", "say 5"], &json!([4, 5])));
+    assert_eq!(last["earlier"], json!({ "messages": 3, "mapreduce_results": 0, "timeline": 3 }));
+    assert_eq!(
+        (&last["mapreduce_results"], &last["version"]),
+        (&whole["mapreduce_results"], &whole["version"])
+    );
+    // What comes meanwhile does not move the places of what was there.
+    api.say("s", &[("m6", "human", "say 6")]).await;
+    let before = part("limit=2&before=3").await;
+    assert_eq!(texts(&before["messages"]), ["say 2", "say 3"]);
+    let first = part(&format!("limit=2&before={}", before["earlier"]["messages"])).await;
+    assert_eq!((texts(&first["messages"]), first.get("earlier")), (vec!["say 1"], None));
+    for (query, shown) in
+        [("limit=6", 6), ("limit=0", 1), ("before=0", 0), ("before=-1", 0), ("before=99", 6)]
+    {
+        assert_eq!(texts(&part(query).await["messages"]).len(), shown, "{query}");
+    }
+    // An earlier version is read in parts too.
+    let then = whole["checkpoint_id"].as_str().unwrap();
+    assert_eq!(texts(&part(&format!("limit=1&checkpoint={then}")).await["messages"]), ["say 5"]);
+    for field in ["limit", "before"] {
+        names(&api.get(&format!("/projects/p1/sessions/s?{field}=x")).await, "bad_request", field);
+    }
 }
