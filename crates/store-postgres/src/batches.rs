@@ -142,9 +142,16 @@ impl Batches for PostgresStore {
         Ok(read(&self.app, project, sql::GRANTED, &params, found).await?.into_iter().collect())
     }
 
-    async fn grants(&self, project: &ProjectId, agent: &AgentId, limit: usize) -> Read<Vec<BoxId>> {
+    async fn grants(
+        &self,
+        project: &ProjectId,
+        agent: &AgentId,
+        after: Option<BoxId>,
+        limit: usize,
+    ) -> Read<Vec<BoxId>> {
         let (project, limit) = (project.as_str(), limit as i64);
-        let params: [Param<'_>; 3] = [&project, &agent.as_str(), &limit];
+        let Some(from) = next_id(after.map(BoxId::uuid)) else { return Ok(vec![]) };
+        let params: [Param<'_>; 4] = [&project, &agent.as_str(), &from, &limit];
         let found = |row: &Row| get(row, 0).map(BoxId::from_uuid);
         read(&self.app, project, sql::GRANTS, &params, found).await
     }

@@ -193,10 +193,18 @@ impl Batches for SqliteStore {
         self.readers.read(read).await
     }
 
-    async fn grants(&self, project: &ProjectId, agent: &AgentId, limit: usize) -> Result<Vec<BoxId>> {
+    async fn grants(
+        &self,
+        project: &ProjectId,
+        agent: &AgentId,
+        after: Option<BoxId>,
+        limit: usize,
+    ) -> Result<Vec<BoxId>> {
         let (project, agent) = (project.clone(), agent.clone());
         let read = move |conn: &Connection| {
-            let key = params![project.as_str(), agent.as_str(), limit as i64];
+            let after = after.map(|id| id.uuid());
+            let after = after.as_ref().map_or(&NO_ID[..], |id| &id.as_bytes()[..]);
+            let key = params![project.as_str(), agent.as_str(), after, limit as i64];
             all(conn, sql::GRANTS, key, |row| codec::uuid(row, 0).map(BoxId::from_uuid))
         };
         self.readers.read(read).await

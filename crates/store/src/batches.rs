@@ -121,11 +121,12 @@ pub trait Batches: Send + Sync {
         boxes: &[BoxId],
     ) -> Result<HashSet<BoxId>, StoreError>;
 
-    /// Boxes that were handed to an agent, by id.
+    /// Boxes that were handed to an agent, by id, after `after`.
     async fn grants(
         &self,
         project: &ProjectId,
         agent: &AgentId,
+        after: Option<BoxId>,
         limit: usize,
     ) -> Result<Vec<BoxId>, StoreError>;
 

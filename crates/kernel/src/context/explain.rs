@@ -8,7 +8,10 @@ use cardwire_context::{
     tokens::Tokenizer,
     why::{self, Facts, Why, Written},
 };
-use cardwire_model::{Card, CardId, Cause, Layer, Omission, ProjectId, Segment, Source, TurnId, session};
+use cardwire_model::{
+    Card, CardId, Cause, Checkpoint, Layer, Omission, ProjectId, Segment, SessionKey, Source, Timestamp,
+    TurnId, limits, session,
+};
 use cardwire_protocol::{Rejection, session::compact, turn::view};
 use cardwire_store::RowFilter;
 use serde_json::Value;
@@ -82,7 +85,7 @@ impl Kernel {
     /// The last call that a turn made.
     async fn last_call(&self, project: &ProjectId, turn: TurnId) -> Result<Option<CardId>, KernelError> {
         let filter = RowFilter { turn_id: Some(turn), ..RowFilter::default() };
-        let steps = self.store.steps(project, &filter, None, cardwire_model::limits::PAGE_MAX).await?;
+        let steps = self.store.steps(project, &filter, None, limits::PAGE_MAX).await?;
         Ok(steps.iter().find_map(|step| step.call_id.as_deref()?.parse().ok()))
     }
 
@@ -149,12 +152,7 @@ impl Kernel {
             }
         }
         if let Some(key) = &material.session {
-            let state = self.session_state(project, key, Wanted::Row, false).await?;
-            facts.covered_by_summary = self
-                .covered(project, state.checkpoint.summary)
-                .await?
-                .iter()
-                .any(|covered| covered.id == card.id);
+            facts.covered_by_summary = self.was_covered(project, key, at, card.id).await?;
         }
         facts.granted_box = self.was_granted(project, &call.manifest.agent_id, card.id).await?;
         Ok(())
@@ -167,12 +165,62 @@ impl Kernel {
         agent: &cardwire_model::AgentId,
         card: CardId,
     ) -> Result<bool, KernelError> {
-        for grant in self.store.grants(project, agent, GRANTS).await? {
-            if self.view_box(project, grant, None).await?.card_ids().any(|id| id == card) {
+        let (mut after, mut looked_at) = (None, 0);
+        while looked_at < limits::EXPLAINED_GRANTS {
+            let limit = limits::PAGE_MAX.min(limits::EXPLAINED_GRANTS - looked_at);
+            let page = self.store.grants(project, agent, after, limit).await?;
+            for grant in &page {
+                if self.view_box(project, *grant, None).await?.card_ids().any(|id| id == card) {
+                    return Ok(true);
+                }
+            }
+            if page.len() < limit {
+                break;
+            }
+            looked_at += page.len();
+            after = page.last().copied();
+        }
+        Ok(false)
+    }
+
+    /// Whether a summary stood for a card at a moment.
+    async fn was_covered(
+        &self,
+        project: &ProjectId,
+        key: &SessionKey,
+        at: Timestamp,
+        card: CardId,
+    ) -> Result<bool, KernelError> {
+        let summary = self.summary_at(project, key, at).await?;
+        for Opened { reach, covers } in self.opened(project, summary).await? {
+            let ids = self.reach_ids(project, Some(reach)).await?;
+            let ranges = ranges_of(&covers, ids.len());
+            if compaction::indices(&ranges).any(|place| ids.get(place) == Some(&card)) {
                 return Ok(true);
             }
         }
         Ok(false)
+    }
+
+    /// The summary that a session had at a moment: since then it may have been cleared, or put back to an older one.
+    async fn summary_at(
+        &self,
+        project: &ProjectId,
+        key: &SessionKey,
+        at: Timestamp,
+    ) -> Result<Option<CardId>, KernelError> {
+        let row = self.session_state(project, key, Wanted::Row, false).await?.row;
+        let mut next = row.filter(|row| row.deleted_at.is_none()).map(|row| row.checkpoint);
+        for _ in 0..limits::EXPLAINED_VERSIONS {
+            let Some(id) = next else { break };
+            let card = self.own_card(project, id).await?;
+            let Some(checkpoint) = Checkpoint::from_json(&card.content, key) else { break };
+            if card.created_at <= at {
+                return Ok(checkpoint.summary);
+            }
+            next = checkpoint.previous;
+        }
+        Ok(None)
     }
 
     /// The layer and reason of a card that the manifest says was left out.
@@ -220,28 +268,38 @@ impl Kernel {
         project: &ProjectId,
         summary: Option<CardId>,
     ) -> Result<Vec<Arc<Card>>, KernelError> {
-        let (mut next, mut layers, mut count) = (summary, vec![], 0);
-        while let Some(id) = next.filter(|_| count < SUMMARIES) {
-            count += 1;
-            let content = self.own_card(project, id).await?.content.to_value();
-            next = content["previous"].as_str().and_then(|id| id.parse().ok());
-            let Some(reach) = session::reach_from_json(&content["box"]) else { continue };
+        let mut layers = vec![];
+        for Opened { reach, covers } in self.opened(project, summary).await? {
             let cards = self.reach_cards(project, Some(reach)).await?;
-            let ranges = ranges_of(&content["covers"], cards.len());
-            let places = compaction::indices(&ranges);
+            let ranges = ranges_of(&covers, cards.len());
             let now = self.now();
-            let shown = places.filter_map(|place| cards.get(place).cloned());
-            let covered: Vec<Arc<Card>> = shown.filter(|card| card.is_visible(now)).collect();
-            layers.push(covered);
+            let shown = compaction::indices(&ranges).filter_map(|place| cards.get(place).cloned());
+            layers.push(shown.filter(|card| card.is_visible(now)).collect::<Vec<_>>());
         }
         Ok(layers.into_iter().rev().flatten().collect())
     }
+
+    /// What a summary and those before it stand for, newest first.
+    async fn opened(&self, project: &ProjectId, summary: Option<CardId>) -> Result<Vec<Opened>, KernelError> {
+        let (mut next, mut opened) = (summary, vec![]);
+        for _ in 0..limits::OPENED_SUMMARIES {
+            let Some(id) = next else { break };
+            let mut content = self.own_card(project, id).await?.content.to_value();
+            next = content["previous"].as_str().and_then(|id| id.parse().ok());
+            // One that was set by hand stands for nothing but the one before it.
+            if let Some(reach) = session::reach_from_json(&content["box"]) {
+                opened.push(Opened { reach, covers: content["covers"].take() });
+            }
+        }
+        Ok(opened)
+    }
 }
 
-/// Grants looked at for one answer.
-const GRANTS: usize = 100;
-/// Summaries opened at most, one within the other.
-const SUMMARIES: usize = 1_000;
+/// What one summary stands for: these places of a box.
+struct Opened {
+    reach: Segment,
+    covers: Value,
+}
 
 /// The places, as far as there are cards.
 fn ranges_of(covers: &Value, len: usize) -> Vec<(u32, u32)> {

@@ -77,7 +77,7 @@ impl Rows {
         let open = store.open_branches(project, id, 0, 9).await.unwrap();
         let sweeps = store.sweeps(None, 9).await.unwrap();
         let granted = store.granted(project, &agent_id("child"), &[self.granted]).await.unwrap();
-        let listed = store.grants(project, &agent_id("child"), 10).await.unwrap();
+        let listed = store.grants(project, &agent_id("child"), None, 10).await.unwrap();
         assert_eq!(listed, granted.iter().copied().collect::<Vec<_>>());
         let spent = store.spent(project, parent).await.unwrap();
         let open_turns = store.open_turns(project, 9).await.unwrap();

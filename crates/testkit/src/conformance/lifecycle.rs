@@ -97,7 +97,7 @@ pub async fn after_close_every_call_answers_unavailable(store: Arc<dyn Store>) {
     unavailable("sweeps", store.sweeps(None, 9).await);
     unavailable("open_children", store.open_children(project, turn, None, 9).await);
     unavailable("open_branches", store.open_branches(project, batch, 0, 9).await);
-    unavailable("grants", store.grants(project, &agent, 1).await);
+    unavailable("grants", store.grants(project, &agent, None, 1).await);
     unavailable("granted", store.granted(project, &agent, &[box_id]).await);
     unavailable("spent", store.spent(project, turn).await);
     unavailable("open_turns", store.open_turns(project, 9).await);

@@ -145,8 +145,13 @@ pub async fn a_grant_is_of_one_agent_and_may_be_given_again(store: Arc<dyn Store
     assert_eq!(granted(&case, &other, &boxes).await, HashSet::from([boxes[2]]));
     let mut listed = boxes[..2].to_vec();
     listed.sort();
-    assert_eq!(case.store.grants(&case.project, &agent, 10).await.unwrap(), listed);
-    assert_eq!(case.store.grants(&case.project, &agent, 1).await.unwrap(), listed[..1]);
+    let page = async |after: Option<BoxId>, limit: usize| {
+        case.store.grants(&case.project, &agent, after, limit).await.unwrap()
+    };
+    assert_eq!(page(None, 10).await, listed);
+    assert_eq!(page(None, 1).await, listed[..1]);
+    assert_eq!(page(Some(listed[0]), 10).await, listed[1..]);
+    assert_eq!(page(Some(listed[1]), 10).await, []);
     assert_eq!(granted(&case, &agent_id("b"), &boxes).await, HashSet::new());
     // Only what is asked for, and asked twice is fine.
     assert_eq!(granted(&case, &agent, &[boxes[1], boxes[3], boxes[1]]).await, HashSet::from([boxes[1]]));

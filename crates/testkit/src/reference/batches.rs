@@ -193,12 +193,19 @@ impl Batches for ReferenceStore {
         self.with(|state| boxes.iter().copied().filter(|id| state.grants.has(&key(id))).collect())
     }
 
-    async fn grants(&self, project: &ProjectId, agent: &AgentId, limit: usize) -> Result<Vec<BoxId>> {
+    async fn grants(
+        &self,
+        project: &ProjectId,
+        agent: &AgentId,
+        after: Option<BoxId>,
+        limit: usize,
+    ) -> Result<Vec<BoxId>> {
         let first = (Realm::from(project.clone()), agent.clone(), BoxId::from_uuid(uuid::Uuid::nil()));
         self.with(|state| {
             let from = state.grants.range(first.clone()..);
             let of_agent = from.take_while(|((realm, agent, _), _)| (realm, agent) == (&first.0, &first.1));
-            of_agent.map(|((_, _, box_id), _)| *box_id).take(limit).collect()
+            let boxes = of_agent.map(|((_, _, box_id), _)| *box_id);
+            boxes.filter(|box_id| after.is_none_or(|after| *box_id > after)).take(limit).collect()
         })
     }
 

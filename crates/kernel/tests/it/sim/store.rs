@@ -358,9 +358,15 @@ impl Batches for SimStore {
         self.inner.granted(project, agent, boxes).await
     }
 
-    async fn grants(&self, project: &ProjectId, agent: &AgentId, limit: usize) -> Res<Vec<BoxId>> {
+    async fn grants(
+        &self,
+        project: &ProjectId,
+        agent: &AgentId,
+        after: Option<BoxId>,
+        limit: usize,
+    ) -> Res<Vec<BoxId>> {
         self.read().await?;
-        self.inner.grants(project, agent, limit).await
+        self.inner.grants(project, agent, after, limit).await
     }
 
     async fn spent(&self, project: &ProjectId, root: TurnId) -> Res<u32> {

@@ -162,6 +162,18 @@ async fn rp_04_why_a_card_is_not_there(api: Api) {
     let second = on(&api, "a2", &[api.card("p1", "do it").await], more).await;
     let made = call(&api, &second, json!({})).await;
     assert_eq!(why(&api, &made, &covered).await["reason"], "compacted");
+    // A second summary does not hide what the first one stands for, nor does what becomes of them after the call.
+    api.clock.advance(1);
+    api.say("s", &[("n1", "ai", "more"), ("n2", "ai", "and more")]).await;
+    let body = json!({ "summary": "y", "min_keep_entries": 1 });
+    api.post("/projects/p1/sessions/s:compact", body).await.expect(200);
+    assert_eq!(why(&api, &made, &covered).await["reason"], "compacted");
+    let cleared = json!({ "set": { "compression__context": null } });
+    api.patch("s", cleared).await.expect(200);
+    assert_eq!(why(&api, &made, &covered).await["reason"], "compacted");
+    api.clock.advance(1);
+    let later = call(&api, &second, json!({})).await;
+    assert_eq!(why(&api, &later, &covered).await["reason"], "not_granted", "no summary says it any more");
 }
 
 async fn bad_questions_are_refused(api: Api) {
