@@ -3,6 +3,7 @@
 mod compaction;
 mod deletion;
 mod growth;
+mod limits;
 mod plugged;
 mod sessions;
 
