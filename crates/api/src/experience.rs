@@ -2,8 +2,8 @@
 //! document; what is accepted is decided in `cardwire_context::blocks::experience`.
 
 use crate::parse;
-use cardwire_kernel::Saved;
-use cardwire_model::{CanonicalJson, Invalid, Session};
+use cardwire_kernel::{Noted, Saved};
+use cardwire_model::{CanonicalJson, Invalid};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
 use utoipa::ToSchema;
@@ -91,10 +91,9 @@ pub struct ExperienceNotedOut {
     pub experience: Value,
 }
 
-impl ExperienceNotedOut {
-    /// What is known now.
-    pub fn new(session: &Session, experience: Value) -> Self {
-        Self { version: session.version.get(), experience }
+impl From<&Noted> for ExperienceNotedOut {
+    fn from(noted: &Noted) -> Self {
+        Self { version: noted.session.version.get(), experience: noted.experience.clone() }
     }
 }
 

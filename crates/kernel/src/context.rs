@@ -17,7 +17,7 @@ mod tokens;
 pub use call::{CallRequest, ComposedCall};
 pub use collect::{CollectRequest, Collected};
 pub use cost::{CostBy, CostQuery};
-pub use experience::Saved;
+pub use experience::{Noted, Saved};
 pub use explain::{Side, WhyAnswer};
 pub use knowledge::{Document, FoundSection, KnowledgeQuery, SourceView};
 pub use provider::{ContextProvider, Embedder, ProviderError, ProviderRequest, Reranker};

@@ -35,7 +35,7 @@ pub use batches::BatchView;
 pub use boxes::{BoxCards, BoxView};
 pub use context::{
     CallEntry, CallRequest, CollectRequest, Collected, ComposedCall, ContextConfig, ContextProvider, CostBy,
-    CostQuery, Document, Embedder, ExpandedCall, FoundSection, KnowledgeQuery, ProviderError,
+    CostQuery, Document, Embedder, ExpandedCall, FoundSection, KnowledgeQuery, Noted, ProviderError,
     ProviderRequest, RenderedCall, Reranker, Saved, Side, SourceView, WhyAnswer,
 };
 pub use error::KernelError;

@@ -23,7 +23,6 @@ use cardwire_protocol::{
 };
 use cardwire_store::CommitError;
 pub(crate) use load::{Pointed, Wanted};
-use serde_json::Value;
 pub(crate) use turn::Remembered;
 
 impl Kernel {
@@ -66,21 +65,6 @@ impl Kernel {
         .await
     }
 
-    /// Keeps what is known for the experience of a session.
-    pub(crate) async fn keep_experience(
-        &self,
-        project: &ProjectId,
-        caller: &Caller,
-        key: &SessionKey,
-        seen: Option<CardId>,
-        record: &Value,
-    ) -> Result<Session, KernelError> {
-        self.session_once(project, caller, key, Wanted::Row, |state, moment| {
-            experience::keep(state, seen, record, moment)
-        })
-        .await
-    }
-
     /// Saves the experience of a session.
     pub(crate) async fn put_experience(
         &self,
@@ -110,7 +94,7 @@ impl Kernel {
     }
 
     /// The loop of every command on a session.
-    async fn session_command<T>(
+    pub(crate) async fn session_command<T>(
         &self,
         project: &ProjectId,
         caller: &Caller,

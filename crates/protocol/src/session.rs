@@ -42,6 +42,8 @@ pub struct State {
     pub fields: Map<String, Value>,
     /// What stands for older messages.
     pub summary: Option<String>,
+    /// What is known for the experience of the session, when the change needs it.
+    pub experience: Option<Value>,
     /// Of the cards that the change may meet ([`patch::Patch::candidates`], [`delete::Gathered`]): those that exist.
     pub known: HashMap<CardId, CardFact>,
     /// Boxes whose length is not what the checkpoint says: somebody else wrote to them.

@@ -106,7 +106,8 @@ pub(super) const ENDPOINTS: &[Endpoint] = &[
         json::<ExperienceIn>(),
         (200, json::<ExperienceNotedOut>()),
     )
-    .query(&[NAMESPACE]),
+    .query(&[NAMESPACE])
+    .repeatable(),
     post(
         Op::SaveExperience,
         "/projects/{project_id}/sessions/{session_id}/experience:save",

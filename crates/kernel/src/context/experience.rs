@@ -4,13 +4,16 @@ use super::{
     knowledge::{KnowledgeQuery, experiences},
     provider::ProviderError,
 };
-use crate::{Caller, Kernel, KernelError};
+use crate::{Caller, Done, Kernel, KernelError, Remember, sessions::Wanted};
 use cardwire_context::{
     blocks::experience::{self, KnowledgeRef, Outcome, Record},
     search::terms,
 };
-use cardwire_model::{CardId, Namespace, ProjectId, Session, SessionKey, limits};
-use cardwire_protocol::{Rejection, session::experience::Save};
+use cardwire_model::{CardId, Namespace, ProjectId, Session, SessionKey};
+use cardwire_protocol::{
+    Decision, Rejection,
+    session::experience::{Save, keep},
+};
 use serde_json::{Value, json};
 
 /// How saving ended.
@@ -24,6 +27,15 @@ pub enum Saved {
     NotEmbedded(String),
 }
 
+/// What is known for the experience of a session now.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Noted {
+    /// The session.
+    pub session: Session,
+    /// The record.
+    pub experience: Value,
+}
+
 impl Kernel {
     /// Adds to what is known for the experience of a session.
     pub async fn note_experience(
@@ -32,22 +44,9 @@ impl Kernel {
         caller: &Caller,
         key: &SessionKey,
         patch: &Value,
-    ) -> Result<(Session, Value), KernelError> {
-        for _ in 0..limits::DECIDE_ATTEMPTS {
-            let (seen, record) = self.experience_of(project, key).await?;
-            let known = record.to_value();
-            let value = record.merge(patch)?.to_value();
-            if seen.is_some() && value == known {
-                return Ok((self.live_session(project, key).await?, value));
-            }
-            match self.keep_experience(project, caller, key, seen, &value).await {
-                // Somebody else noted something in between; it must not be lost.
-                Err(KernelError::Rejected(Rejection::Conflict(_))) => {}
-                Err(error) => return Err(error),
-                Ok(session) => return Ok((session, value)),
-            }
-        }
-        Err(KernelError::Contended)
+        remember: Option<&Remember<Noted>>,
+    ) -> Result<Done<Noted>, KernelError> {
+        self.keep_experience(project, caller, key, remember, |record| Ok(record.merge(patch)?)).await
     }
 
     /// Remembers what a call of the session was shown (KN-04), each chunk once. The call is made already, so that nothing
@@ -62,26 +61,37 @@ impl Kernel {
         if shown.is_empty() {
             return;
         }
-        let noted = async {
-            for _ in 0..limits::DECIDE_ATTEMPTS {
-                let (seen, mut record) = self.experience_of(project, key).await?;
-                let known = record.knowledge_refs.len();
-                record.add_knowledge(shown.iter().cloned());
-                if record.knowledge_refs.len() == known {
-                    return Ok(());
-                }
-                match self.keep_experience(project, caller, key, seen, &record.to_value()).await {
-                    Err(KernelError::Rejected(Rejection::Conflict(_))) => {}
-                    // Who deletes a session does not want it back because a turn goes on.
-                    Err(KernelError::Rejected(Rejection::NotFound { .. })) => return Ok(()),
-                    kept => return kept.map(drop),
-                }
-            }
-            Err(KernelError::Contended)
+        let add = |mut record: Record| {
+            record.add_knowledge(shown.iter().cloned());
+            Ok(record)
         };
-        if let Err(error) = noted.await {
-            tracing::warn!(session = %key, %error, "knowledge that was shown is not in the experience");
+        match self.keep_experience(project, caller, key, None, add).await {
+            // Who deletes a session does not want it back because a turn goes on.
+            Ok(_) | Err(KernelError::Rejected(Rejection::NotFound { .. })) => {}
+            Err(error) => {
+                tracing::warn!(session = %key, %error, "knowledge that was shown is not in the experience");
+            }
         }
+    }
+
+    /// Changes what is known for the experience of a session; decided on what is known when it is written.
+    async fn keep_experience(
+        &self,
+        project: &ProjectId,
+        caller: &Caller,
+        key: &SessionKey,
+        remember: Option<&Remember<Noted>>,
+        change: impl Fn(Record) -> Result<Record, Rejection> + Send + Sync,
+    ) -> Result<Done<Noted>, KernelError> {
+        self.session_command(project, caller, key, Wanted::Experience, remember, |state, moment| {
+            let record = record_of(key, state.experience.as_ref());
+            let known = state.experience.is_some().then(|| record.to_value());
+            let experience = change(record)?.to_value();
+            let news = Some(&experience).filter(|new| known.as_ref() != Some(new));
+            let Decision { commit, outcome: session } = keep(state, news, moment)?;
+            Ok(Decision { commit, outcome: Noted { session, experience } })
+        })
+        .await
     }
 
     /// What is known for the experience of a session.
@@ -124,15 +134,14 @@ impl Kernel {
         project: &ProjectId,
         key: &SessionKey,
     ) -> Result<(Option<CardId>, Record), KernelError> {
-        let fresh = || Record::new(key.session.as_str(), "");
         let found = self.store.session(project, key).await?.filter(|row| row.deleted_at.is_none());
         let card = match found {
             Some(row) => self.pointed(project, &row).await?.checkpoint.experience,
             None => None,
         };
-        let Some(id) = card else { return Ok((None, fresh())) };
+        let Some(id) = card else { return Ok((None, record_of(key, None))) };
         let value = self.own_card(project, id).await?.content.to_value();
-        Ok((card, Record::from_value(&value).unwrap_or_else(|_| fresh())))
+        Ok((card, record_of(key, Some(&value))))
     }
 
     /// Similar experiences for a query (EX-02): successes first, filled up with the others.
@@ -161,4 +170,10 @@ impl Kernel {
         let successes = all.iter().filter(|record| record.outcome == Outcome::Success).cloned().collect();
         Ok(experience::choose(successes, all, shown, prefer_success))
     }
+}
+
+/// The record that is kept, or a new one.
+fn record_of(key: &SessionKey, kept: Option<&Value>) -> Record {
+    let record = kept.and_then(|value| Record::from_value(value).ok());
+    record.unwrap_or_else(|| Record::new(key.session.as_str(), ""))
 }

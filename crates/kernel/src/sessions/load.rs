@@ -22,6 +22,8 @@ pub(crate) enum Wanted<'a> {
     Patch(&'a Patch),
     /// All of memory besides.
     Memory,
+    /// What is known for its experience besides.
+    Experience,
     /// What these cards are besides.
     Cards(&'a [CardId]),
 }
@@ -49,6 +51,7 @@ impl Kernel {
             checkpoint: Checkpoint::default(),
             fields: Map::new(),
             summary: None,
+            experience: None,
             known: HashMap::new(),
             heads: HashMap::new(),
             memory: None,
@@ -58,7 +61,7 @@ impl Kernel {
         let cards = match wanted {
             Wanted::Patch(patch) => patch.candidates(&state),
             Wanted::Cards(cards) => cards.to_vec(),
-            Wanted::Row | Wanted::Memory => vec![],
+            Wanted::Row | Wanted::Memory | Wanted::Experience => vec![],
         };
         let realm = Realm::from(project.clone());
         let keys = Keys { session: Some(key.clone()), cards, ..Keys::default() };
@@ -77,13 +80,16 @@ impl Kernel {
             state.heads = self.store.load(&realm, &keys).await?.boxes;
         }
         let (memory, results) = match wanted {
-            Wanted::Row | Wanted::Cards(_) => (false, false),
+            Wanted::Row | Wanted::Cards(_) | Wanted::Experience => (false, false),
             Wanted::Memory => (true, false),
             Wanted::Patch(patch) => {
                 let lists = patch.needs_lists(&state);
                 (lists, lists)
             }
         };
+        if let (Wanted::Experience, Some(card)) = (wanted, state.checkpoint.experience) {
+            state.experience = Some(self.own_card(project, card).await?.content.to_value());
+        }
         if memory {
             state.memory = Some(self.held(project, state.checkpoint.memory).await?);
         }

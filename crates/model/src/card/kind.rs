@@ -35,9 +35,13 @@ impl CardKind {
 
     /// Cards of these kinds are written by the kernel alone: it believes what they say.
     pub fn is_kernels(&self) -> bool {
-        let name = self.as_str();
-        name.starts_with("session.")
-            || ["sys.manifest", "sys.block", "sys.repair", "knowledge.section"].contains(&name)
+        let others = ["sys.manifest", "sys.block", "sys.repair", "knowledge.section"];
+        self.is_of_session() || others.contains(&self.as_str())
+    }
+
+    /// What sessions are made of.
+    pub fn is_of_session(&self) -> bool {
+        self.as_str().starts_with("session.")
     }
 
     /// The role of a card of this kind when its metadata names none.

@@ -9,17 +9,14 @@ use serde_json::Value;
 pub const KIND: &str = "session.experience";
 
 /// Keeps what is known so far. A session that is not there yet is made, but not one that was deleted: what is noted of it
-/// now comes too late. `seen` is the record that this one was made of.
-pub fn keep(
-    state: &State,
-    seen: Option<CardId>,
-    record: &Value,
-    moment: &Moment,
-) -> Result<Decision<Session>, Rejection> {
+/// now comes too late. `record` is made of [`State::experience`]; none when there is nothing new.
+pub fn keep(state: &State, record: Option<&Value>, moment: &Moment) -> Result<Decision<Session>, Rejection> {
     if state.row.is_some() {
         state.live()?;
     }
-    check_seen(state, seen)?;
+    let Some(record) = record else {
+        return Ok(Decision::nothing(state.project.clone(), state.live()?.clone()));
+    };
     let mut change = Change::new(state, "experience");
     let card = state.card(KIND, record, moment)?;
     change.checkpoint.experience = Some(change.put(card));

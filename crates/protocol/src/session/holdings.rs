@@ -78,5 +78,5 @@ impl Holdings {
 
 /// Whether a session made the card, and it is not deleted yet. What somebody else put into a box of a session stays.
 pub(super) fn is_own(card: &CardFact) -> bool {
-    card.deleted_at.is_none() && card.kind.as_str().starts_with("session.")
+    card.deleted_at.is_none() && card.kind.is_of_session()
 }

@@ -1,8 +1,10 @@
 //! The experience of a session: gathering and saving it (EX-01).
 
-use super::sessions::key;
+use super::{remembered, sessions::key};
 use crate::{error::Answer, request::Request, respond};
+use axum::http::StatusCode;
 use cardwire_api::experience::{self, ExperienceNotedOut, ExperienceSaveIn, ExperienceSavedOut};
+use cardwire_kernel::{Done, Noted};
 
 pub(crate) async fn get(request: Request) -> Answer {
     let key = key(&request)?;
@@ -12,9 +14,13 @@ pub(crate) async fn get(request: Request) -> Answer {
 pub(crate) async fn note(request: Request) -> Answer {
     let (kernel, key) = (&request.state.kernel, key(&request)?);
     let record = experience::record(&request.body)?;
-    let (session, known) =
-        kernel.note_experience(request.project()?, &request.caller()?, &key, &record).await?;
-    respond::ok(&ExperienceNotedOut::new(&session, known))
+    let remember =
+        request.remember(|noted: &Noted| remembered(StatusCode::OK, &ExperienceNotedOut::from(noted)))?;
+    let (project, caller) = (request.project()?, request.caller()?);
+    match kernel.note_experience(project, &caller, &key, &record, remember.as_ref()).await? {
+        Done::Replayed(answer) => respond::replayed(answer),
+        Done::Fresh(noted) => respond::ok(&ExperienceNotedOut::from(&noted)),
+    }
 }
 
 pub(crate) async fn save(request: Request) -> Answer {

@@ -73,6 +73,9 @@ async fn every_creating_post_gives_the_first_answer_again(api: Api) {
                 json!({ "source_id": "a.md", "text": "a boat" }),
                 json!({ "source_id": "a.md", "text": "another boat" }),
             ),
+            "/projects/{project_id}/sessions/{session_id}/experience" => {
+                (json!({ "feedback": { "stars": 1 } }), json!({ "feedback": { "stars": 2 } }))
+            }
             "/projects/{project_id}/sessions/{session_id}/patches" => (
                 json!({ "messages": { "append": [{ "role": "human", "content": "hi" }] } }),
                 json!({ "messages": { "append": [{ "role": "human", "content": "ho" }] } }),

@@ -13,8 +13,7 @@ impl Desk {
     /// Cards of sessions that a reader still finds.
     async fn session_cards(&self) -> Vec<Card> {
         let cards = self.store.scan_cards(&self.project, None, 100_000).await.unwrap();
-        let of_session = |card: &Card| card.kind.as_str().starts_with("session.");
-        cards.into_iter().filter(|card| of_session(card) && card.deleted_at.is_none()).collect()
+        cards.into_iter().filter(|card| card.kind.is_of_session() && card.deleted_at.is_none()).collect()
     }
 
     async fn compact_by_hand(&self, summary: &str) {
@@ -129,7 +128,7 @@ async fn st_09_a_turn_under_way_does_not_bring_its_session_back() {
     assert!(is_missing(desk.kernel.session(&desk.project, &key("s"), None).await));
     assert!(desk.session_cards().await.is_empty());
     let note = serde_json::json!({ "goal": "late" });
-    assert!(is_missing(desk.kernel.note_experience(&desk.project, &caller(), &key("s"), &note).await));
+    assert!(is_missing(desk.kernel.note_experience(&desk.project, &caller(), &key("s"), &note, None).await));
     // A turn that begins now makes a new one.
     let lease = desk.turn_of("a", "s", "Anything?").await;
     desk.finish(&lease).await;

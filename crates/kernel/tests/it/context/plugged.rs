@@ -199,7 +199,7 @@ async fn kn_02_a_method_that_nobody_is_configured_for_is_an_error() {
 async fn ex_01_an_experience_without_a_meaning_stays_pending() {
     let (desk, meanings) = library().await;
     let note = json!({ "goal": "find a boat", "outcome": "success", "summary": "asked the keeper" });
-    desk.kernel.note_experience(&desk.project, &caller(), &key("old"), &note).await.unwrap();
+    desk.kernel.note_experience(&desk.project, &caller(), &key("old"), &note, None).await.unwrap();
     meanings.down.store(true, Ordering::Relaxed);
     let saved = desk.kernel.save_experience(&desk.project, &caller(), &key("old"), None).await.unwrap();
     assert!(matches!(saved, Saved::NotEmbedded(_)));

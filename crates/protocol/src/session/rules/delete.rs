@@ -83,7 +83,7 @@ fn grown() -> World {
         world.patch(&Patch { finish_agent: Some(finish), ..Patch::default() });
     }
     let moment = world.moment();
-    let kept = experience::keep(&world.state, None, &json!({ "goal": "g" }), &moment).unwrap();
+    let kept = experience::keep(&world.state, Some(&json!({ "goal": "g" })), &moment).unwrap();
     world.apply(kept.commit);
     world
 }
@@ -213,7 +213,7 @@ fn st_09_what_is_noted_of_a_deleted_session_comes_too_late() {
     let mut world = World::new();
     let note = |world: &mut World| {
         let moment = world.moment();
-        experience::keep(&world.state, None, &json!({ "goal": "g" }), &moment)
+        experience::keep(&world.state, Some(&json!({ "goal": "g" })), &moment)
     };
     let made = note(&mut world).unwrap();
     world.apply(made.commit);
