@@ -244,6 +244,9 @@ impl Kernel {
         ids: &[CardId],
         include_deleted: bool,
     ) -> Result<Vec<Arc<Card>>, KernelError> {
+        if ids.is_empty() {
+            return Ok(vec![]);
+        }
         let now = self.now();
         let found = self.store.cards(project, ids).await?;
         let by_id: HashMap<_, _> = found

@@ -30,6 +30,11 @@ const READERS: usize = 4;
 /// Rows that are read where they are asked for; more are left to a thread that may take its time.
 const FEW_ROWS: usize = 64;
 
+/// Pages that the writer keeps.
+const WRITER_PAGES_KIB: u32 = 32_768;
+/// Pages that each reader keeps, until the next commit: then all of them are dropped, which takes longer the more there were.
+const READER_PAGES_KIB: u32 = 2_048;
+
 /// A store in one file.
 pub struct SqliteStore {
     pub(crate) readers: Readers,
@@ -74,7 +79,7 @@ impl SqliteStore {
         let failed = |source| OpenError::File { path: path.display().to_string(), source };
         let lock = lock::take(&path.with_extension("lock")).map_err(failed)?.map_err(OpenError::Held)?;
         let mut conn = Connection::open(path)?;
-        configure(&conn)?;
+        configure(&conn, WRITER_PAGES_KIB)?;
         // `synchronous=FULL` makes every commit durable before it is answered; WAL lets readers go on meanwhile.
         conn.execute_batch(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000",
@@ -83,7 +88,7 @@ impl SqliteStore {
         let reader = || -> rusqlite::Result<Connection> {
             let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
             let conn = Connection::open_with_flags(path, flags)?;
-            configure(&conn)?;
+            configure(&conn, READER_PAGES_KIB)?;
             Ok(conn)
         };
         let readers = (0..READERS).map(|_| reader()).collect::<Result<_, _>>()?;
@@ -122,13 +127,14 @@ fn closed() -> StoreError {
     StoreError::Unavailable("the store is closed".to_owned())
 }
 
-fn configure(conn: &Connection) -> rusqlite::Result<()> {
+fn configure(conn: &Connection, pages_kib: u32) -> rusqlite::Result<()> {
     // More than there are statements, so that none is ever compiled twice.
     conn.set_prepared_statement_cache_capacity(256);
     conn.busy_timeout(Duration::from_secs(5))?;
     // Plans must not depend on bound values: otherwise statements are compiled again when those change.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    conn.execute_batch("PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 268435456")
+    conn.pragma_update(None, "cache_size", -i64::from(pages_kib))?;
+    conn.execute_batch("PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 268435456")
 }
 
 #[async_trait]

@@ -326,8 +326,14 @@ impl Batches for Counting {
         self.inner.granted(project, agent, boxes).await
     }
 
-    async fn grants(&self, project: &ProjectId, agent: &AgentId, limit: usize) -> Res<Vec<BoxId>> {
-        self.inner.grants(project, agent, limit).await
+    async fn grants(
+        &self,
+        project: &ProjectId,
+        agent: &AgentId,
+        after: Option<BoxId>,
+        limit: usize,
+    ) -> Res<Vec<BoxId>> {
+        self.inner.grants(project, agent, after, limit).await
     }
 
     async fn spent(&self, project: &ProjectId, root: TurnId) -> Res<u32> {

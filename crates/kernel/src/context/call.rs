@@ -5,7 +5,7 @@ use super::{
     collect::{CollectRequest, Collected},
     pieces::{Material, Placed},
 };
-use crate::{Caller, CompactRequest, Compacted, Done, Kernel, KernelError};
+use crate::{Caller, CompactRequest, Compacted, Kernel, KernelError};
 use cardwire_context::{
     compaction,
     compose::{Layers, arrange},
@@ -27,7 +27,7 @@ use cardwire_protocol::{
     Rejection,
     session::turn as memory,
     turn::{
-        Command, Fence, Outcome,
+        Fence,
         step::{NewStep, TakeStep},
         view,
     },
@@ -113,7 +113,7 @@ impl Kernel {
         request: &CallRequest,
     ) -> Result<ComposedCall, KernelError> {
         // Composing may compact the session, which a stale holder must not cause (NF-03).
-        let turn = self.running(project, &request.fence).await?;
+        let (turn, rows) = self.running(project, &request.fence).await?;
         for key in request.contexts.keys() {
             layers::layer_given(key).map_err(|error| {
                 Invalid::coded(InvalidCode::ContextKey, format!("contexts/{key}"), error.to_string())
@@ -146,13 +146,14 @@ impl Kernel {
         records.extend(parts.system_prompt);
         records.extend(parts.blocks.into_iter().map(|(_, _, card)| card));
         records.extend(setup.tools);
+        records.retain(|card| !self.records.is_stored(card));
         records.sort_by_key(|card| card.id);
         records.dedup_by_key(|card| card.id);
-        let command = Command::Step(TakeStep { fence: request.fence.clone(), step, records });
-        match self.turn_command(project, caller, command, None).await? {
-            Done::Fresh(Outcome::Stepped(_)) => {}
-            Done::Fresh(_) | Done::Replayed(_) => return Err(KernelError::Contended),
-        }
+        let new: Vec<CardId> = records.iter().map(|card| card.id).collect();
+        let step = TakeStep { fence: request.fence.clone(), step, records };
+        self.step_of(project, caller, step, rows).await?;
+        // The manifest is named only here.
+        self.records.stored(new.into_iter().filter(|id| *id != made.call_id));
         self.records.keep(project, made.call_id, &made.manifest);
         let Collected { mut knowledge_refs, warnings, .. } = collected;
         if !made.shows_knowledge {

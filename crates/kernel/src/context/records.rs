@@ -15,13 +15,19 @@ pub(crate) struct Records {
     manifests: Cache<(ProjectId, CardId), Arc<Manifest>, Weigher>,
     /// By the name that is derived from project and text.
     cards: Cache<CardId, Card, Weigher>,
+    /// Which of these are stored for sure: cards are marked deleted, never removed.
+    stored: Cache<CardId, ()>,
 }
+
+/// Names of stored cards remembered at most.
+const STORED: usize = 10_000;
 
 impl Default for Records {
     fn default() -> Self {
         Self {
             manifests: Cache::with_weighter(FEW, BYTES, Weigher),
             cards: Cache::with_weighter(FEW, BYTES, Weigher),
+            stored: Cache::new(STORED),
         }
     }
 }
@@ -50,6 +56,16 @@ impl Records {
         let card = make()?;
         self.cards.insert(id, card.clone());
         Ok(card)
+    }
+
+    /// Whether a card is stored, as far as is known here.
+    pub(super) fn is_stored(&self, card: &Card) -> bool {
+        self.stored.get(&card.id).is_some()
+    }
+
+    /// These are stored now.
+    pub(super) fn stored(&self, cards: impl IntoIterator<Item = CardId>) {
+        cards.into_iter().for_each(|id| self.stored.insert(id, ()));
     }
 }
 

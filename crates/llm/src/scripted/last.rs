@@ -1,7 +1,8 @@
 //! The last message of a request, in either provider's format.
 
 use crate::content::{is_result, text_of};
-use serde_json::Value;
+use serde::Deserialize;
+use serde_json::{Value, value::RawValue};
 
 /// What rules look at.
 #[derive(Debug, PartialEq, Eq)]
@@ -12,10 +13,19 @@ pub(super) struct LastMessage {
     pub(super) text: String,
 }
 
+/// A request as far as it is looked at.
+#[derive(Deserialize)]
+struct Body<'a> {
+    #[serde(borrow)]
+    messages: Vec<&'a RawValue>,
+}
+
 impl LastMessage {
     pub(super) fn of(body: &str) -> Self {
-        let body: Value = serde_json::from_str(body).unwrap_or_default();
-        let Some(message) = body["messages"].as_array().and_then(|messages| messages.last()) else {
+        // Everything else in a request, its tools above all, is passed over.
+        let messages = serde_json::from_str::<Body<'_>>(body).map(|body| body.messages).unwrap_or_default();
+        let Some(message) = messages.last().and_then(|last| serde_json::from_str::<Value>(last.get()).ok())
+        else {
             return Self { role: None, text: String::new() };
         };
         let content = &message["content"];
