@@ -24,6 +24,10 @@ pub(super) const ONLY_IN_ONE_BACKEND: &[(&str, &str)] = &[
     ("sql/expect/lock_boxes.sql", "rows are locked in one order; SQLite has one writer"),
     ("sql/write/heads.sql", "a commit is one server-side function; SQLite's writer applies statements"),
     ("sql/expect/lock_heads.sql", "rows are locked in one order; SQLite has one writer"),
+    (
+        "sql/read/shelf.sql",
+        "a look that is cheap where the database is in this process, and a round trip where it is not",
+    ),
     ("sql/read/lost.sql", "a load is one statement and one round trip; SQLite reads in process"),
     ("sql/read/claim_projects.sql", "a claim looks across tenants first; SQLite has no row-level security"),
     (
