@@ -30,7 +30,8 @@ use tracing::Instrument;
 
 /// Longest time a request may take; the event stream has no end.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
-/// Verification and the watchdog look at everything there is, and so do checks of packages with many files.
+/// Verification and the watchdog look at everything there is, checks of packages at many files, and the deletion of a session
+/// at all that it ever showed.
 const ADMIN_TIMEOUT: Duration = Duration::from_secs(3600);
 
 // A claim that waits as long as it may is answered, not given up.
@@ -149,6 +150,7 @@ async fn guarded(
         endpoint.op,
         Op::Verify
             | Op::Tick
+            | Op::DeleteSession
             | Op::CreateHandoff
             | Op::ValidateHandoff
             | Op::ValidateProjectHandoff

@@ -70,6 +70,10 @@ fn with_one_of<T>(
 ) -> Result<T, StoreError> {
     let conn = idle.lock().unwrap_or_else(PoisonError::into_inner).pop().ok_or_else(closed)?;
     let outcome = read(&conn);
+    if !conn.is_autocommit() {
+        // A reader left within a transaction would show an old state for ever.
+        conn.execute_batch("ROLLBACK").map_err(store_error)?;
+    }
     idle.lock().unwrap_or_else(PoisonError::into_inner).push(conn);
     outcome.map_err(store_error)
 }

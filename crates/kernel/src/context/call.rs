@@ -27,7 +27,7 @@ use cardwire_protocol::{
     Rejection,
     session::turn as memory,
     turn::{
-        Fence,
+        Command, Fence,
         step::{NewStep, TakeStep},
         view,
     },
@@ -113,7 +113,7 @@ impl Kernel {
         request: &CallRequest,
     ) -> Result<ComposedCall, KernelError> {
         // Composing may compact the session, which a stale holder must not cause (NF-03).
-        let (turn, rows) = self.running(project, &request.fence).await?;
+        let turn = self.running(project, &request.fence).await?;
         for key in request.contexts.keys() {
             layers::layer_given(key).map_err(|error| {
                 Invalid::coded(InvalidCode::ContextKey, format!("contexts/{key}"), error.to_string())
@@ -151,7 +151,7 @@ impl Kernel {
         records.dedup_by_key(|card| card.id);
         let new: Vec<CardId> = records.iter().map(|card| card.id).collect();
         let step = TakeStep { fence: request.fence.clone(), step, records };
-        self.step_of(project, caller, step, rows).await?;
+        self.turn_command(project, caller, Command::Step(step), None).await?;
         // The manifest is named only here.
         self.records.stored(new.into_iter().filter(|id| *id != made.call_id));
         self.records.keep(project, made.call_id, &made.manifest);

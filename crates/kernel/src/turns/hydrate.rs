@@ -1,7 +1,7 @@
 //! What comes with a lease for a worker that wants to begin at once: what it would read first.
 
 use crate::{Kernel, KernelError};
-use cardwire_model::{CanonicalJson, ProjectId, TurnId};
+use cardwire_model::{CanonicalJson, ProjectId, TurnId, limits};
 use cardwire_protocol::turn::{claim::Lease, view};
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,9 +15,9 @@ pub struct Hydrated {
 }
 
 impl Kernel {
-    /// What leased turns begin with, by one read per project. A turn whose boxes cannot be read is left out: its worker will
-    /// find out.
-    pub async fn hydrate(&self, leases: &[Lease]) -> HashMap<TurnId, Hydrated> {
+    /// What leased turns begin with, by one read per project. A turn whose boxes cannot be read, or whose context is long, is
+    /// left out: its worker reads for itself.
+    pub async fn hydrate(&self, leases: &[Lease]) -> HashMap<(ProjectId, TurnId), Hydrated> {
         let mut by_project: BTreeMap<&ProjectId, Vec<&Lease>> = BTreeMap::new();
         for lease in leases.iter().filter(|lease| lease.turn.is_some()) {
             by_project.entry(&lease.project).or_default().push(lease);
@@ -25,7 +25,9 @@ impl Kernel {
         let mut hydrated = HashMap::with_capacity(leases.len());
         for (project, leases) in by_project {
             match self.hydrate_in(project, &leases).await {
-                Ok(found) => hydrated.extend(found),
+                Ok(found) => {
+                    hydrated.extend(found.into_iter().map(|(turn, one)| ((project.clone(), turn), one)));
+                }
                 Err(error) => tracing::debug!(%error, "leases go without what their turns are given"),
             }
         }
@@ -45,6 +47,10 @@ impl Kernel {
         let (now, mut hydrated) = (self.now(), vec![]);
         for (turn_id, turn) in turns() {
             let Some(output) = at.heads.get(&turn.output_box) else { continue };
+            let is_short = |id| at.heads.get(id).is_some_and(|head| head.len <= limits::HYDRATE_MAX as u32);
+            if !is_short(&turn.context_box) {
+                continue;
+            }
             let Ok((_, cards)) = self.reached(project, &at, turn.context_box).await else { continue };
             let fields =
                 cards.iter().rev().find(|card| view::is_result_fields(&card.kind) && card.is_visible(now));

@@ -10,7 +10,7 @@ use cardwire_model::{
 use cardwire_protocol::{
     Decision, Moment, Rejection, facts,
     idempotency::{self, Known},
-    turn::{self, Command, Fence, Outcome, Remains, append::NewCard, fence, next_output_box, step::TakeStep},
+    turn::{self, Command, Fence, Outcome, Remains, append::NewCard, fence, next_output_box},
 };
 use cardwire_store::CommitError;
 use std::collections::HashSet;
@@ -70,48 +70,20 @@ impl Kernel {
         Ok(done)
     }
 
-    /// A step of a turn whose rows were read a moment ago: they are not read again unless somebody got in between.
-    /// Nothing follows from a step.
-    pub(crate) async fn step_of(
-        &self,
-        project: &ProjectId,
-        caller: &Caller,
-        step: TakeStep,
-        rows: Snapshot,
-    ) -> Result<(), KernelError> {
-        self.turn_command_on(project, caller, Command::Step(step), None, None, Some(rows)).await.map(drop)
-    }
-
     /// The same without what follows from it.
-    pub(crate) async fn turn_command_alone(
-        &self,
-        project: &ProjectId,
-        caller: &Caller,
-        command: Command,
-        remember: Option<&Remember<Outcome>>,
-        now: Option<Timestamp>,
-    ) -> Result<(Done<Outcome>, FollowUp), KernelError> {
-        self.turn_command_on(project, caller, command, remember, now, None).await
-    }
-
-    /// The same, at first on rows of the turn that are given.
     #[tracing::instrument(name = "turn", level = "trace", skip_all, fields(otel.name = verb(&command), cardwire.project.id = %project, cardwire.turn.id = %command.turn_id()))]
-    async fn turn_command_on(
+    pub(crate) async fn turn_command_alone(
         &self,
         project: &ProjectId,
         caller: &Caller,
         mut command: Command,
         remember: Option<&Remember<Outcome>>,
         now: Option<Timestamp>,
-        mut rows: Option<Snapshot>,
     ) -> Result<(Done<Outcome>, FollowUp), KernelError> {
         let realm = Realm::from(project.clone());
         let keys = Keys { answer: remember.map(|remember| remember.key.clone()), ..turn_keys(&command) };
         for attempt in 0..limits::DECIDE_ATTEMPTS {
-            let mut snapshot = match rows.take() {
-                Some(rows) => self.load_besides(&realm, &keys, rows).await?,
-                None => self.store.load(&realm, &keys).await?,
-            };
+            let mut snapshot = self.store.load(&realm, &keys).await?;
             let known = match remember {
                 Some(remember) => idempotency::known(&snapshot, &remember.key)?,
                 None => Known::Repeatable,
@@ -167,24 +139,8 @@ impl Kernel {
         Err(KernelError::Contended)
     }
 
-    /// What the keys ask for besides the turn, whose rows are given.
-    async fn load_besides(
-        &self,
-        realm: &Realm,
-        keys: &Keys,
-        rows: Snapshot,
-    ) -> Result<Snapshot, KernelError> {
-        let besides = Keys { turn: None, ..keys.clone() };
-        let Snapshot { cards, step, answer, inbox, .. } = self.store.load(realm, &besides).await?;
-        Ok(Snapshot { cards, step, answer, inbox, ..rows })
-    }
-
-    /// The turn of a caller who holds it, and its rows; others are refused before anything is done for them.
-    pub(crate) async fn running(
-        &self,
-        project: &ProjectId,
-        held: &Fence,
-    ) -> Result<(ViewedTurn, Snapshot), KernelError> {
+    /// The turn of a caller who holds it; others are refused before anything is done for them.
+    pub(crate) async fn running(&self, project: &ProjectId, held: &Fence) -> Result<ViewedTurn, KernelError> {
         let keys = Keys { turn: Some(held.turn_id), ..Keys::default() };
         let snapshot = self.store.load(&Realm::from(project.clone()), &keys).await?;
         match fence::check_running(&snapshot, project, held) {
@@ -193,8 +149,8 @@ impl Kernel {
             Err(rejection) => return Err(rejection.into()),
         }
         let missing = || Rejection::NotFound { what: "turn", id: held.turn_id.to_string() };
-        let item = snapshot.turn.as_ref().ok_or_else(missing)?.item.clone();
-        Ok((ViewedTurn::new(item, snapshot.head.clone()), snapshot))
+        let item = snapshot.turn.ok_or_else(missing)?.item;
+        Ok(ViewedTurn::new(item, snapshot.head))
     }
 
     /// What a command needs that only its rows tell.

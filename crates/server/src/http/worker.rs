@@ -33,7 +33,10 @@ use cardwire_kernel::{
 };
 use cardwire_model::{ProjectId, Realm, Scope, TurnEpoch};
 use serde::Serialize;
-use std::collections::HashMap;
+use std::{collections::HashMap, time::Duration};
+
+/// How long leases wait for what their turns are given.
+const HYDRATE_WITHIN: Duration = Duration::from_secs(1);
 
 pub(crate) async fn claim(request: Request) -> Answer {
     let body: ClaimIn = request.body()?;
@@ -41,8 +44,12 @@ pub(crate) async fn claim(request: Request) -> Answer {
     let mut claim = body.into_request()?;
     claim.projects = within_reach(&request, claim.projects).await?;
     let leases = kernel.claim(&request.caller()?, &claim).await?;
-    let given = if hydrate { kernel.hydrate(&leases).await } else { HashMap::new() };
-    let lease = |lease: &Lease| LeaseOut::new(lease, given.get(&lease.turn_id));
+    // The turns run already: their worker must not wait long for what it can read itself.
+    let given = match hydrate {
+        true => tokio::time::timeout(HYDRATE_WITHIN, kernel.hydrate(&leases)).await.unwrap_or_default(),
+        false => HashMap::new(),
+    };
+    let lease = |lease: &Lease| LeaseOut::new(lease, given.get(&(lease.project.clone(), lease.turn_id)));
     respond::ok(&ClaimOut { leases: leases.iter().map(lease).collect() })
 }
 

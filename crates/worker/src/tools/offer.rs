@@ -47,10 +47,11 @@ impl Offered {
         }
     }
 
-    fn text(&self, provider: Provider) -> Cow<'static, str> {
+    /// In the form that a provider takes, as JSON text.
+    fn text(&self, provider: Provider) -> Option<Cow<'static, str>> {
         match self {
-            Self::BuiltIn(name) => Cow::Borrowed(BUILT_IN.get(&(*name, provider)).map_or("", String::as_str)),
-            Self::Made(offer) => Cow::Owned(offer.form(provider).to_string()),
+            Self::BuiltIn(name) => BUILT_IN.get(&(*name, provider)).map(|text| Cow::Borrowed(text.as_str())),
+            Self::Made(offer) => Some(Cow::Owned(offer.form(provider).to_string())),
         }
     }
 }
@@ -67,7 +68,7 @@ static BUILT_IN: LazyLock<HashMap<(&'static str, Provider), String>> = LazyLock:
 
 /// All offers in the form that a provider takes: a list, as JSON text.
 pub(crate) fn render(offers: &[Offered], provider: Provider) -> String {
-    let texts: Vec<_> = offers.iter().map(|offer| offer.text(provider)).collect();
+    let texts: Vec<_> = offers.iter().filter_map(|offer| offer.text(provider)).collect();
     format!("[{}]", texts.join(","))
 }
 
