@@ -7,6 +7,7 @@ use std::{collections::HashSet, sync::Arc};
 on_both! {
     a_lease_says_what_a_worker_needs;
     a_lease_can_bring_what_its_worker_would_read_first;
+    a_lease_brings_what_its_own_project_gives;
     concurrent_claims_are_disjoint;
     a_claim_waits_until_something_comes;
     a_claim_takes_the_oldest_first_and_no_more_than_asked;
@@ -67,6 +68,30 @@ async fn a_lease_can_bring_what_its_worker_would_read_first(api: Api) {
     api.verb(&leases[0], ":release", json!({})).await.expect(200);
     let again = api.claim_with(ask).await.remove(0);
     assert_eq!((&again.lease["output_len"], &again.turn), (&json!(1), &leases[0].turn));
+}
+
+/// CB-08: turns of two projects may have one id.
+async fn a_lease_brings_what_its_own_project_gives(api: Api) {
+    let id = api.dispatch("a1").await.id;
+    let fields = json!([{ "name": "theirs", "description": "d" }]);
+    let card = json!({ "content": fields, "metadata": { "type": "task.result_fields" } });
+    let card =
+        api.post("/projects/p2/l0/cards", card).await.expect(201)["card_id"].as_str().unwrap().to_owned();
+    let context = api.make_box("p2", &[card]).await;
+    let profile = api.profile("p2").await;
+    let agent = json!({ "agent_id": "a1", "profile_name": "Helper" });
+    api.post("/projects/p2/agents", agent).await.expect(201);
+    let turn = json!({
+        "agent_id": "a1", "agent_turn_id": id, "context_box_id": context, "profile_box_id": profile,
+    });
+    api.post("/projects/p2/l0/turns", turn).await.expect(201);
+    let ask = json!({ "worker_target": "w1", "worker_id": "w", "max_turns": 10, "hydrate": true });
+    let leases = api.post("/l0/claim", ask).await.expect(200);
+    let given = |project: &str| {
+        let of = |lease: &&serde_json::Value| lease["project_id"] == project && lease["agent_turn_id"] == id;
+        leases["leases"].as_array().unwrap().iter().find(of).unwrap()["result_fields"].clone()
+    };
+    assert_eq!((given("p1"), given("p2")), (json!(null), fields));
 }
 
 /// DP-15: no row is given to two workers.
