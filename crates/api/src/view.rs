@@ -79,10 +79,7 @@ impl From<&TurnView> for ViewOut {
             output_box_id: seen.output_box.to_string(),
             card_ids: cards().map(|card| card.id.to_string()).collect(),
             messages: cards().filter(is_message).map(MessageOut::from).collect(),
-            result_fields: cards()
-                .rev()
-                .find(|card| view::is_result_fields(&card.kind))
-                .map(|card| card.content.clone()),
+            result_fields: view::result_fields(seen.cards.iter()).map(|card| card.content.clone()),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A fixed pool of read-only connections. Reads run on the blocking threads of the runtime, so that a slow one
 //! holds up neither the writer nor the event loop. Those that find a few rows by their keys run where they are asked for:
-//! handing such a read to another thread and back costs several times what it takes.
+//! handing such a read to another thread and back would cost more than the read.
 
 use crate::error::store_error;
 use cardwire_store::StoreError;

@@ -64,7 +64,7 @@ impl Kernel {
         let profile = profile.into_iter().rev().find(|card| is_profile(card) && card.is_visible(now));
         let visible = given.iter().filter(|card| card.is_visible(now));
         let instruction = view::instruction(visible.clone().map(AsRef::as_ref)).map(|card| card.id);
-        let result_fields = visible.rev().find(|card| view::is_result_fields(&card.kind)).cloned();
+        let result_fields = view::result_fields(visible).cloned();
         gathered.add(&given, context, 0, |card| match Some(card.id) == instruction {
             true => (Layer::Query, Cause::Instruction),
             false => (Layer::Checkpoint, Cause::Context),

@@ -52,8 +52,7 @@ impl Kernel {
                 continue;
             }
             let Ok((_, cards)) = self.reached(project, &at, turn.context_box).await else { continue };
-            let fields =
-                cards.iter().rev().find(|card| view::is_result_fields(&card.kind) && card.is_visible(now));
+            let fields = view::result_fields(cards.iter().filter(|card| card.is_visible(now)));
             let result_fields = fields.map(|card| card.content.clone());
             hydrated.push((turn_id, Hydrated { result_fields, output_len: output.len }));
         }

@@ -10,8 +10,15 @@ pub fn is_message(kind: &CardKind) -> bool {
 }
 
 /// Whether it says what a deliverable must have.
-pub fn is_result_fields(kind: &CardKind) -> bool {
+fn is_result_fields(kind: &CardKind) -> bool {
     kind.as_str() == "task.result_fields"
+}
+
+/// What the deliverable of a turn must have: the last that it was given (WK-04).
+pub fn result_fields<'a, C: AsRef<Card>>(
+    mut context: impl DoubleEndedIterator<Item = &'a C>,
+) -> Option<&'a C> {
+    context.rfind(|card| is_result_fields(&(*card).as_ref().kind))
 }
 
 /// What is asked of a turn: the last instruction it was given, else the last thing anybody said to it.
