@@ -7,6 +7,7 @@
 mod members;
 mod number;
 mod parse;
+mod write;
 
 use crate::Invalid;
 pub use members::Members;
@@ -25,7 +26,11 @@ impl CanonicalJson {
 
     /// A value made by ourselves. Fails only for what [`Self::parse`] refuses, e.g. NUL in a string.
     pub fn from_value(value: &serde_json::Value) -> Result<Self, Invalid> {
-        Self::parse(&value.to_string(), "value")
+        match write::canonical(value) {
+            Some(text) => Ok(Self(text.into())),
+            // It says what is wrong, and where.
+            None => Self::parse(&value.to_string(), "value"),
+        }
     }
 
     /// Text read back from a store, which holds only canonical text.
@@ -40,7 +45,10 @@ impl CanonicalJson {
 
     /// A string value.
     pub fn string(text: &str) -> Result<Self, Invalid> {
-        Self::from_value(&serde_json::Value::String(text.to_owned()))
+        match write::string(text) {
+            Some(text) => Ok(Self(text.into())),
+            None => Self::from_value(&serde_json::Value::String(text.to_owned())),
+        }
     }
 
     /// The canonical text.

@@ -256,7 +256,7 @@ struct Member<'a> {
 }
 
 /// RFC 8785 orders keys by UTF-16 code units, which differs from UTF-8 order only beyond the basic plane.
-fn key_order(a: &str, b: &str) -> Ordering {
+pub(super) fn key_order(a: &str, b: &str) -> Ordering {
     if a.is_ascii() && b.is_ascii() { a.cmp(b) } else { a.encode_utf16().cmp(b.encode_utf16()) }
 }
 
@@ -266,7 +266,7 @@ fn plain_bytes(bytes: &[u8]) -> usize {
     bytes.iter().position(is_special).unwrap_or(bytes.len())
 }
 
-fn push_string(out: &mut String, text: &str) {
+pub(super) fn push_string(out: &mut String, text: &str) {
     out.push('"');
     let mut rest = text;
     loop {
