@@ -16,7 +16,7 @@ use crate::{
         external::External,
         fields::Field,
         handoffs,
-        offer::{self, Offered},
+        offer::{self, Offered, Tools},
         submit,
     },
     transcript::Transcript,
@@ -25,7 +25,7 @@ use crate::{
 use cardwire_llm::{ChatModel, ModelAnswer, ModelError, ModelRequest, ToolCall};
 use cardwire_model::Provider;
 use serde::Serialize;
-use serde_json::{Value, json, value::RawValue};
+use serde_json::{Value, json};
 use std::{
     collections::HashSet,
     sync::{
@@ -111,11 +111,11 @@ async fn past(desk: &Desk, turn_id: &str) -> Result<Transcript, Trouble> {
 
 /// What the composer is asked for.
 #[derive(Debug, Serialize)]
-struct ComposeRequest {
+struct ComposeRequest<'a> {
     #[serde(flatten)]
     request: Value,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tools: Option<Box<RawValue>>,
+    tools: Option<Tools<'a>>,
 }
 
 struct Turn<'a> {
@@ -260,7 +260,7 @@ impl Turn<'_> {
     }
 
     /// What the composer is asked for.
-    fn request(&self, offers: &[Offered]) -> ComposeRequest {
+    fn request<'a>(&self, offers: &'a [Offered]) -> ComposeRequest<'a> {
         let (info, settings) = (self.model.info(), &self.desk.lease.runtime_config);
         let mut params = serde_json::Map::new();
         if info.streams {
@@ -282,9 +282,7 @@ impl Turn<'_> {
         if let Value::Array(without) = &settings["without_layers"] {
             request["without"] = without.clone().into();
         }
-        let tools = (!offers.is_empty()).then(|| offer::render(offers, info.provider));
-        // What was rendered is JSON.
-        let tools = tools.and_then(|tools| RawValue::from_string(tools).ok());
+        let tools = (!offers.is_empty()).then_some(Tools { offers, provider: info.provider });
         ComposeRequest { request, tools }
     }
 

@@ -2,8 +2,12 @@
 
 use super::{NOTES, PMO, fields::Field, handoffs, handover, submit};
 use cardwire_model::Provider;
-use serde_json::{Value, json};
-use std::{borrow::Cow, collections::HashMap, sync::LazyLock};
+use serde::{Serialize, Serializer};
+use serde_json::{
+    Value, json,
+    value::{RawValue, to_raw_value},
+};
+use std::{collections::HashMap, sync::LazyLock};
 
 /// A tool as a model is told of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,29 +51,45 @@ impl Offered {
         }
     }
 
-    /// In the form that a provider takes, as JSON text.
-    fn text(&self, provider: Provider) -> Option<Cow<'static, str>> {
+    /// In the form that a provider takes.
+    fn form(&self, provider: Provider) -> Option<Form> {
         match self {
-            Self::BuiltIn(name) => BUILT_IN.get(&(*name, provider)).map(|text| Cow::Borrowed(text.as_str())),
-            Self::Made(offer) => Some(Cow::Owned(offer.form(provider).to_string())),
+            Self::BuiltIn(name) => BUILT_IN.get(&(*name, provider)).map(|text| Form::Known(text)),
+            Self::Made(offer) => Some(Form::Made(offer.form(provider))),
         }
     }
 }
 
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Form {
+    /// Written down before.
+    Known(&'static RawValue),
+    Made(Value),
+}
+
 /// What every worker offers, in the forms of all providers: nearly every call has most of it, so it is made once.
-static BUILT_IN: LazyLock<HashMap<(&'static str, Provider), String>> = LazyLock::new(|| {
+static BUILT_IN: LazyLock<HashMap<(&'static str, Provider), Box<RawValue>>> = LazyLock::new(|| {
     let names = || built_in_names().chain(handoffs::WRITING);
     let offers = || names().filter_map(|name| Some((name, built_in(name)?)));
     let form = |provider: &'static Provider| {
-        offers().map(|(name, offer)| ((name, *provider), offer.form(*provider).to_string()))
+        offers()
+            .filter_map(|(name, offer)| Some(((name, *provider), to_raw_value(&offer.form(*provider)).ok()?)))
     };
     Provider::ALL.iter().flat_map(form).collect()
 });
 
-/// All offers in the form that a provider takes: a list, as JSON text.
-pub(crate) fn render(offers: &[Offered], provider: Provider) -> String {
-    let texts: Vec<_> = offers.iter().filter_map(|offer| offer.text(provider)).collect();
-    format!("[{}]", texts.join(","))
+/// Offers as the list that a provider takes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tools<'a> {
+    pub(crate) offers: &'a [Offered],
+    pub(crate) provider: Provider,
+}
+
+impl Serialize for Tools<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.offers.iter().filter_map(|offer| offer.form(self.provider)))
+    }
 }
 
 /// `submit_result` with the fields of this turn.
@@ -275,7 +295,7 @@ mod tests {
     fn each_provider_has_its_own_form() {
         let required = Field::all(&json!([{ "name": "a" }])).unwrap();
         let offers = [Offered::Made(submit_offer(&required)), Offered::BuiltIn("read_card")];
-        let rendered = |provider| serde_json::from_str::<Value>(&render(&offers, provider)).expect("a list");
+        let rendered = |provider| serde_json::to_value(Tools { offers: &offers, provider }).expect("a list");
         let openai = rendered(Provider::OpenAiChat);
         assert_eq!(openai[0]["function"]["name"], "submit_result");
         assert_eq!(openai[1]["function"]["parameters"]["required"][0], "card_id");
