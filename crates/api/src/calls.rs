@@ -73,7 +73,7 @@ impl ModelCallIn {
             provider: provider.transpose()?,
             model: self.model,
             params: params.unwrap_or_else(Map::new),
-            tools: self.tools.map(|tools| read_tools(&tools)).transpose()?,
+            tools: self.tools.map(Into::into),
             process: collect::process(self.process.as_deref())?,
             share: self.enable_share_context.unwrap_or(true),
             contexts: parse::contexts(self.contexts.as_deref())?,
@@ -94,17 +94,6 @@ fn layers_without(names: &[String]) -> Result<Vec<Layer>, Invalid> {
         parse::word(&format!("without/{index}"), name, known, words())
     };
     names.iter().enumerate().map(read).collect()
-}
-
-fn read_tools(raw: &RawValue) -> Result<CanonicalJson, Invalid> {
-    let tools = parse::canonical("tools", raw)?;
-    // Lists of tools are long, and all there is to know is where each begins.
-    let listed: Vec<&RawValue> =
-        serde_json::from_str(tools.as_str()).map_err(|_| Invalid::field("tools", "must be a list"))?;
-    match listed.iter().position(|tool| !tool.get().starts_with('{')) {
-        Some(index) => Err(Invalid::field(format!("tools/{index}"), "must be an object")),
-        None => Ok(tools),
-    }
 }
 
 /// A request, ready to be sent.
@@ -144,9 +133,9 @@ impl ModelCallOut {
             call_id: call_id.to_string(),
             step_id: manifest.step_id.to_string(),
             request: body,
-            request_sha256: manifest.request_sha256,
+            request_sha256: manifest.request_sha256.clone(),
             provider: manifest.provider.as_str(),
-            model: manifest.model,
+            model: manifest.model.clone(),
             total_tokens: manifest.total_tokens,
             shared_prefix_tokens: manifest.shared_prefix_tokens,
             omissions: manifest::omissions_json(&manifest.omissions),

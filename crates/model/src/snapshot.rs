@@ -28,6 +28,8 @@ pub struct Keys {
     pub agent: Option<AgentId>,
     /// A turn: its row, its agent's head (or what is left), its output box, its tool calls and what waits behind it.
     pub turn: Option<TurnId>,
+    /// Of the turn, neither its tool calls nor its reports nor what waits behind it.
+    pub turn_alone: bool,
     /// The depth of another turn, e.g. of a parent.
     pub depth_of: Option<TurnId>,
     /// An inbox row.
@@ -101,6 +103,7 @@ pub struct Snapshot {
 pub struct TurnRows {
     /// Its row in the inbox.
     pub item: InboxItem,
+    // The three below are empty for `Keys::turn_alone`.
     /// Its tool calls that have no answer, and those that end the turn, by id.
     pub calls: Vec<ToolCall>,
     /// Open inbox rows for this turn other than its own, by place in the queue.

@@ -228,6 +228,25 @@ impl Command {
         }
     }
 
+    /// Whether it leaves the turn where it is and its tool calls alone, so that it needs to know neither them nor what waits.
+    pub fn leaves_turn_alone(&self) -> bool {
+        match self {
+            Self::Heartbeat(_) | Self::Step(_) => true,
+            Self::Append(_) => !self.wants_calls(),
+            Self::Start(_)
+            | Self::Suspend(_)
+            | Self::Report(_)
+            | Self::Finish(_)
+            | Self::Release(_)
+            | Self::Stop(_)
+            | Self::Reap(_)
+            | Self::ExpireTools(..)
+            | Self::Requeue(..)
+            | Self::Ring(..)
+            | Self::Archive(_) => false,
+        }
+    }
+
     /// Whether it ends the turn before its holder said so, so that a deliverable must be made of what there is.
     pub fn wants_remains(&self) -> bool {
         match self {

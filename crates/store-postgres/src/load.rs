@@ -10,7 +10,7 @@ use crate::rows::{self, Read, Record, get, number, optional_record, records};
 use cardwire_model::{
     Answer, AnswerKey, BoxId, CardId, Keys, Lost, ProjectId, Realm, Snapshot, TurnEpoch, TurnRows,
 };
-use query::{Part, Query};
+use query::{Part, Query, Shape};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -20,7 +20,8 @@ impl Loads {
             return Ok(Snapshot::default());
         }
         let mut query = Query::of(keys);
-        let row = self.row(realm, query.statement(), std::mem::take(&mut query.keys)).await?;
+        let statement = self.statements.of(query.shape(), || Query::written(keys));
+        let row = self.row(realm, statement, std::mem::take(&mut query.keys)).await?;
         let mut snapshot = Snapshot::default();
         for (column, part) in query.parts.iter().enumerate() {
             part.read(&row, column, keys, &mut snapshot)?;
@@ -32,13 +33,12 @@ impl Loads {
     pub(crate) async fn one<T>(
         &self,
         project: &ProjectId,
-        part: &str,
-        key: (&str, Key),
+        part: &'static str,
+        (name, key): (&str, Key),
         decode: impl FnOnce(&Record<'_>) -> Read<T>,
     ) -> Read<Option<T>> {
-        let mut query = Query::one(part, key);
-        let realm = Realm::from(project.clone());
-        let row = self.row(&realm, query.statement(), std::mem::take(&mut query.keys)).await?;
+        let statement = self.statements.of(Shape::One(part), || Query::one(part, (name, key.clone())));
+        let row = self.row(&Realm::from(project.clone()), statement, vec![key]).await?;
         optional_record(&row, 0, decode)
     }
 }

@@ -82,7 +82,7 @@ impl SqliteStore {
         configure(&conn, WRITER_PAGES_KIB)?;
         // `synchronous=FULL` makes every commit durable before it is answered; WAL lets readers go on meanwhile.
         conn.execute_batch(
-            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000",
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 16000",
         )?;
         migrate::migrate(&mut conn)?;
         let reader = || -> rusqlite::Result<Connection> {
@@ -109,8 +109,7 @@ impl SqliteStore {
     /// Looks on a reader first, so that workers who wait for work neither hold up the writer nor each other.
     pub(crate) async fn claim_rows(&self, claim: Claim) -> Result<Vec<ProjectId>, CommitError> {
         let claim = Arc::new(claim);
-        let look = Arc::clone(&claim);
-        if self.readers.read(move |conn| look.finds_any(conn)).await? {
+        if self.readers.row(|conn| claim.finds_any(conn)).await? {
             self.write(Work::Claim(claim)).await.map(|written| written.claimed)
         } else {
             Ok(vec![])

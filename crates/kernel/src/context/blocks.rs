@@ -3,8 +3,8 @@
 
 use crate::{Kernel, KernelError};
 use cardwire_context::lint::NewRepair;
-use cardwire_model::{CanonicalJson, Card, CardDraft, CardId, Origin, ProjectId, Timestamp, TurnId};
-use serde_json::{Value, json};
+use cardwire_model::{CanonicalJson, Card, CardDraft, CardId, Invalid, Origin, ProjectId, Timestamp, TurnId};
+use serde_json::{Value, json, value::RawValue};
 
 impl Kernel {
     /// The card of a block's text.
@@ -15,10 +15,12 @@ impl Kernel {
     }
 
     /// The card of a list of tools.
-    pub(super) fn tools_card(&self, project: &ProjectId, tools: &CanonicalJson) -> Result<Card, KernelError> {
-        let id = named(project, &["tools", tools.as_str()]);
-        let make = || record(id, "sys.tools", tools.clone(), &json!({}), None, self.now());
-        self.records.named(id, self.now(), make)
+    pub(super) fn tools_card(&self, project: &ProjectId, text: &str) -> Result<Card, KernelError> {
+        self.records.of_tools(project, text, self.now(), || {
+            let tools = read_tools(text)?;
+            let id = named(project, &["tools", tools.as_str()]);
+            record(id, "sys.tools", tools, &json!({}), None, self.now())
+        })
     }
 
     /// The card of something that the linter added.
@@ -47,6 +49,18 @@ impl Kernel {
     /// The card of a manifest.
     pub(super) fn manifest_card(&self, content: CanonicalJson) -> Result<Card, KernelError> {
         record(self.card_id(), MANIFEST, content, &json!({}), None, self.now())
+    }
+}
+
+/// A list of objects.
+fn read_tools(text: &str) -> Result<CanonicalJson, Invalid> {
+    let tools = CanonicalJson::parse(text, "tools")?;
+    // Lists of tools are long, and all there is to know is where each begins.
+    let listed: Vec<&RawValue> =
+        serde_json::from_str(tools.as_str()).map_err(|_| Invalid::field("tools", "must be a list"))?;
+    match listed.iter().position(|tool| !tool.get().starts_with('{')) {
+        Some(index) => Err(Invalid::field(format!("tools/{index}"), "must be an object")),
+        None => Ok(tools),
     }
 }
 

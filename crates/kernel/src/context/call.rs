@@ -47,8 +47,8 @@ pub struct CallRequest {
     pub model: Option<String>,
     /// Its parameters.
     pub params: Map<String, Value>,
-    /// The provider's list of tools.
-    pub tools: Option<CanonicalJson>,
+    /// The provider's list of tools, as JSON text.
+    pub tools: Option<Box<str>>,
     /// In which role of which process.
     pub process: Process,
     /// The one switch (CC-08).
@@ -71,7 +71,7 @@ pub struct ComposedCall {
     /// The call's id: that of its manifest's card.
     pub call_id: CardId,
     /// The record.
-    pub manifest: Manifest,
+    pub manifest: Arc<Manifest>,
     /// The exact body to send.
     pub body: String,
     /// The chunks that the knowledge block shows (KN-04).
@@ -113,7 +113,7 @@ impl Kernel {
         request: &CallRequest,
     ) -> Result<ComposedCall, KernelError> {
         // Composing may compact the session, which a stale holder must not cause (NF-03).
-        let turn = self.running(project, &request.fence).await?;
+        let (turn, seen) = self.running(project, &request.fence).await?;
         for key in request.contexts.keys() {
             layers::layer_given(key).map_err(|error| {
                 Invalid::coded(InvalidCode::ContextKey, format!("contexts/{key}"), error.to_string())
@@ -151,10 +151,15 @@ impl Kernel {
         records.dedup_by_key(|card| card.id);
         let new: Vec<CardId> = records.iter().map(|card| card.id).collect();
         let step = TakeStep { fence: request.fence.clone(), step, records };
-        self.turn_command(project, caller, Command::Step(step), None).await?;
+        // Nobody else knows the names of a new step and of its manifest.
+        if request.step_id.is_none() && new == [made.call_id] {
+            self.step_as_seen(project, caller, step, &seen).await?;
+        } else {
+            self.turn_command(project, caller, Command::Step(step), None).await?;
+        }
         // The manifest is named only here.
         self.records.stored(new.into_iter().filter(|id| *id != made.call_id));
-        self.records.keep(project, made.call_id, &made.manifest);
+        self.records.keep(project, made.call_id, Arc::clone(&made.manifest));
         let Collected { mut knowledge_refs, warnings, .. } = collected;
         if !made.shows_knowledge {
             knowledge_refs.clear();
@@ -421,7 +426,7 @@ impl Kernel {
         let body = String::from_utf8(body)
             .map_err(|_| cardwire_store::StoreError::Internal("a request is not UTF-8".to_owned()))?;
         let shows_knowledge = sent.iter().any(|piece| piece.layer == Layer::Knowledge);
-        Ok(Made { call_id, manifest, body, records, shows_knowledge })
+        Ok(Made { call_id, manifest: Arc::new(manifest), body, records, shows_knowledge })
     }
 
     fn repairs(
@@ -454,7 +459,9 @@ impl Kernel {
         let Some(call) = self.previous_call(project, &material.item.agent_id).await? else {
             return Ok((None, 0));
         };
-        let Ok(previous) = self.call_record(project, call).await else { return Ok((None, 0)) };
+        let Ok(previous) = self.last_record(project, &material.item.agent_id, call).await else {
+            return Ok((None, 0));
+        };
         let tools = setup.tools.as_ref().map(|card| card.id);
         if (previous.provider, &previous.model, previous.tools) != (setup.provider, &setup.model, tools) {
             return Ok((Some(call), 0));
@@ -490,7 +497,7 @@ const LAST_STEPS: usize = 20;
 
 struct Made {
     call_id: CardId,
-    manifest: Manifest,
+    manifest: Arc<Manifest>,
     body: String,
     records: Vec<Card>,
     /// Neither the caller nor the budget left the block out.

@@ -1,9 +1,9 @@
-//! What calls left lately, in memory: their manifests, because an agent's next call is held against its last one (OB-05), and
+//! What calls left lately, in memory: the manifest of each agent's last one, which its next is held against (OB-05), and
 //! the cards of blocks and lists of tools, because most calls have those of the call before. None of it ever changes.
 
 use crate::KernelError;
-use cardwire_model::{Card, CardId, Manifest, ProjectId, Timestamp};
-use quick_cache::{Weighter, sync::Cache};
+use cardwire_model::{AgentId, Card, CardId, Manifest, ProjectId, Timestamp};
+use quick_cache::{Equivalent, Weighter, sync::Cache};
 use std::sync::Arc;
 
 /// About how much is kept of either.
@@ -12,11 +12,20 @@ const BYTES: u64 = 16 << 20;
 const FEW: usize = 32;
 
 pub(crate) struct Records {
-    manifests: Cache<(ProjectId, CardId), Arc<Manifest>, Weigher>,
+    last: Cache<(ProjectId, AgentId), LastCall, Weigher>,
     /// By the name that is derived from project and text.
     cards: Cache<CardId, Card, Weigher>,
+    /// The cards of lists of tools by the text that was sent: to read such a list takes longer than anything else of a call
+    /// does in memory.
+    tools: Cache<ToolsKey, Card, Weigher>,
     /// Which of these are stored for sure: cards are marked deleted, never removed.
     stored: Cache<CardId, ()>,
+}
+
+#[derive(Clone)]
+struct LastCall {
+    call: CardId,
+    manifest: Arc<Manifest>,
 }
 
 /// Names of stored cards remembered at most.
@@ -25,22 +34,29 @@ const STORED: usize = 10_000;
 impl Default for Records {
     fn default() -> Self {
         Self {
-            manifests: Cache::with_weighter(FEW, BYTES, Weigher),
+            last: Cache::with_weighter(FEW, BYTES, Weigher),
             cards: Cache::with_weighter(FEW, BYTES, Weigher),
+            tools: Cache::with_weighter(FEW, BYTES, Weigher),
             stored: Cache::new(STORED),
         }
     }
 }
 
 impl Records {
-    pub(super) fn manifest(&self, project: &ProjectId, call: CardId) -> Option<Arc<Manifest>> {
-        self.manifests.get(&(project.clone(), call))
+    /// The manifest of this call, if it is the last that is known of the agent.
+    pub(super) fn manifest(
+        &self,
+        project: &ProjectId,
+        agent: &AgentId,
+        call: CardId,
+    ) -> Option<Arc<Manifest>> {
+        let last = self.last.get(&(project.clone(), agent.clone()))?;
+        (last.call == call).then_some(last.manifest)
     }
 
-    pub(super) fn keep(&self, project: &ProjectId, call: CardId, record: &Manifest) -> Arc<Manifest> {
-        let record = Arc::new(record.clone());
-        self.manifests.insert((project.clone(), call), Arc::clone(&record));
-        record
+    /// An agent has made this call.
+    pub(super) fn keep(&self, project: &ProjectId, call: CardId, manifest: Arc<Manifest>) {
+        self.last.insert((project.clone(), manifest.agent_id.clone()), LastCall { call, manifest });
     }
 
     /// A card that is named by what it says, as if it were made now.
@@ -58,6 +74,22 @@ impl Records {
         Ok(card)
     }
 
+    /// The card of a list of tools, as if it were made now.
+    pub(super) fn of_tools(
+        &self,
+        project: &ProjectId,
+        text: &str,
+        now: Timestamp,
+        make: impl FnOnce() -> Result<Card, KernelError>,
+    ) -> Result<Card, KernelError> {
+        if let Some(card) = self.tools.get(&ToolsRef(project, text)) {
+            return Ok(Card { created_at: now, ..card });
+        }
+        let card = make()?;
+        self.tools.insert(ToolsKey(project.clone(), text.into()), card.clone());
+        Ok(card)
+    }
+
     /// Whether a card is stored, as far as is known here.
     pub(super) fn is_stored(&self, card: &Card) -> bool {
         self.stored.get(&card.id).is_some()
@@ -69,11 +101,31 @@ impl Records {
     }
 }
 
+/// A list of tools as it was sent.
+#[derive(PartialEq, Eq, Hash)]
+struct ToolsKey(ProjectId, Box<str>);
+
+/// The same, borrowed: its hash is that of the key.
+#[derive(Hash)]
+struct ToolsRef<'a>(&'a ProjectId, &'a str);
+
+impl Equivalent<ToolsKey> for ToolsRef<'_> {
+    fn equivalent(&self, key: &ToolsKey) -> bool {
+        *self.0 == key.0 && *self.1 == *key.1
+    }
+}
+
 #[derive(Clone)]
 struct Weigher;
 
-impl Weighter<(ProjectId, CardId), Arc<Manifest>> for Weigher {
-    fn weight(&self, _: &(ProjectId, CardId), record: &Arc<Manifest>) -> u64 {
+impl Weighter<ToolsKey, Card> for Weigher {
+    fn weight(&self, ToolsKey(_, text): &ToolsKey, card: &Card) -> u64 {
+        (text.len() + card.size() + 400) as u64
+    }
+}
+
+impl Weighter<(ProjectId, AgentId), LastCall> for Weigher {
+    fn weight(&self, _: &(ProjectId, AgentId), LastCall { manifest: record, .. }: &LastCall) -> u64 {
         (1_024 + 128 * (record.entries.len() + record.omissions.len() + record.repairs.len())) as u64
     }
 }

@@ -9,7 +9,8 @@ use cardwire_context::{
     tokens::Tokenizer,
 };
 use cardwire_model::{
-    BoxId, CanonicalJson, Card, CardId, Cause, Generation, Layer, Manifest, ProjectId, Segment, Source,
+    AgentId, BoxId, CanonicalJson, Card, CardId, Cause, Generation, Layer, Manifest, ProjectId, Segment,
+    Source,
 };
 use cardwire_protocol::Rejection;
 use std::{collections::HashMap, sync::Arc};
@@ -70,16 +71,17 @@ impl Kernel {
         Ok(manifest::from_json(&card.content).ok_or_else(missing)?)
     }
 
-    /// The same, from memory where it can: records never change.
-    pub(super) async fn call_record(
+    /// The same for the last call of an agent, from memory where it can: records never change.
+    pub(super) async fn last_record(
         &self,
         project: &ProjectId,
+        agent: &AgentId,
         call: CardId,
     ) -> Result<Arc<Manifest>, KernelError> {
-        if let Some(record) = self.records.manifest(project, call) {
-            return Ok(record);
+        match self.records.manifest(project, agent, call) {
+            Some(record) => Ok(record),
+            None => Ok(Arc::new(self.call_manifest(project, call).await?)),
         }
-        Ok(self.records.keep(project, call, &self.call_manifest(project, call).await?))
     }
 
     /// A call with every card it showed.

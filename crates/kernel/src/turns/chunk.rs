@@ -39,7 +39,7 @@ impl Kernel {
         text: String,
     ) -> Result<(), KernelError> {
         Invalid::check_size("text", text.len(), limits::CHUNK_BYTES, "bytes")?;
-        let keys = Keys { turn: Some(held.turn_id), ..Keys::default() };
+        let keys = Keys { turn: Some(held.turn_id), turn_alone: true, ..Keys::default() };
         let snapshot = self.store.load(&Realm::from(project.clone()), &keys).await?;
         fence::check_running(&snapshot, project, held)?;
         let Some((head, live)) = snapshot.head.and_then(|mut head| head.live.take().map(|live| (head, live)))

@@ -10,7 +10,7 @@ use cardwire_model::{
 use cardwire_protocol::{
     Decision, Moment, Rejection, facts,
     idempotency::{self, Known},
-    turn::{self, Command, Fence, Outcome, Remains, append::NewCard, fence, next_output_box},
+    turn::{self, Command, Fence, Outcome, Remains, append::NewCard, fence, next_output_box, step::TakeStep},
 };
 use cardwire_store::CommitError;
 use std::collections::HashSet;
@@ -140,8 +140,12 @@ impl Kernel {
     }
 
     /// The turn of a caller who holds it; others are refused before anything is done for them.
-    pub(crate) async fn running(&self, project: &ProjectId, held: &Fence) -> Result<ViewedTurn, KernelError> {
-        let keys = Keys { turn: Some(held.turn_id), ..Keys::default() };
+    pub(crate) async fn running(
+        &self,
+        project: &ProjectId,
+        held: &Fence,
+    ) -> Result<(ViewedTurn, Snapshot), KernelError> {
+        let keys = Keys { turn: Some(held.turn_id), turn_alone: true, ..Keys::default() };
         let snapshot = self.store.load(&Realm::from(project.clone()), &keys).await?;
         match fence::check_running(&snapshot, project, held) {
             // The command itself rebuilds what is lost.
@@ -149,8 +153,27 @@ impl Kernel {
             Err(rejection) => return Err(rejection.into()),
         }
         let missing = || Rejection::NotFound { what: "turn", id: held.turn_id.to_string() };
-        let item = snapshot.turn.ok_or_else(missing)?.item;
-        Ok(ViewedTurn::new(item, snapshot.head))
+        let item = snapshot.turn.as_ref().ok_or_else(missing)?.item.clone();
+        Ok((ViewedTurn::new(item, snapshot.head.clone()), snapshot))
+    }
+
+    /// Takes a step that has a fresh name, with records that have fresh names, on the rows that [`Self::running`] read. They
+    /// are read again only if the turn was not left alone meanwhile.
+    pub(crate) async fn step_as_seen(
+        &self,
+        project: &ProjectId,
+        caller: &Caller,
+        step: TakeStep,
+        seen: &Snapshot,
+    ) -> Result<(), KernelError> {
+        if let Ok(decision) = turn::step::decide_unmoved(seen, project, &step, &self.moment(caller)) {
+            match self.apply(decision.commit).await {
+                Ok(_) => return Ok(()),
+                Err(CommitError::Conflict(_)) => {}
+                Err(CommitError::Store(error)) => return Err(error.into()),
+            }
+        }
+        self.turn_command(project, caller, Command::Step(step), None).await.map(drop)
     }
 
     /// What a command needs that only its rows tell.
@@ -310,5 +333,12 @@ fn turn_keys(command: &Command) -> Keys {
     if let Command::Step(step) = command {
         cards.extend(step.records.iter().map(|card| card.id));
     }
-    Keys { turn: Some(command.turn_id()), cards, step: command.named_step(), inbox, ..Keys::default() }
+    Keys {
+        turn: Some(command.turn_id()),
+        turn_alone: command.leaves_turn_alone(),
+        cards,
+        step: command.named_step(),
+        inbox,
+        ..Keys::default()
+    }
 }

@@ -8,6 +8,7 @@ use super::{
     rebuild::{self, Rebuilt},
     release::Release,
     report::{AfterExecution, Reported},
+    step::{NewStep, TakeStep, decide_unmoved},
     stop::Stop,
 };
 use crate::{
@@ -21,8 +22,8 @@ use crate::{
     watchdog::{self, Due, Policy},
 };
 use cardwire_model::{
-    InboxKind, InboxStatus, LiveState, Lost, Snapshot, Status, TaskStatus, TurnEpoch, TurnId,
-    card::ToolStatus, limits,
+    Commit, Expect, InboxKind, InboxStatus, LiveState, Lost, Snapshot, Status, TaskStatus, TurnEpoch, TurnId,
+    Write, card::ToolStatus, limits,
 };
 
 fn refused(result: Result<Dispatched, Rejection>) -> RefusalCode {
@@ -374,6 +375,51 @@ fn a_silent_turn_is_taken_away() {
     assert!(matches!(&commands[0], Command::Reap(Reap { cause: Cause::Silent, .. })));
     agent.run(&commands[0]).unwrap();
     assert_eq!(agent.row(fence.turn_id).unwrap().ended.as_ref().unwrap().status, TaskStatus::Failed);
+}
+
+/// WK-05, NF-03: a step that was decided on rows of before stands only if the turn has not moved and its box has not grown.
+#[test]
+fn a_step_on_rows_of_before_needs_a_turn_that_was_left_alone() {
+    let (mut agent, fence) = TestAgent::running();
+    let step = NewStep {
+        id: None,
+        phase: "call".to_owned(),
+        status: None,
+        call_id: None,
+        request_box: None,
+        metadata: json("{}"),
+    };
+    let step = TakeStep { fence: fence.clone(), step, records: vec![] };
+    let decided = |agent: &TestAgent| {
+        let seen = agent.for_turn(fence.turn_id);
+        decide_unmoved(&seen, &project(), &step, &agent.moment).unwrap().commit
+    };
+    let holds = |commit: &Commit, agent: &TestAgent| {
+        let head = agent.head.as_ref().unwrap();
+        let live = head.live.as_ref().unwrap();
+        let unmoved =
+            |write: &Write| matches!(write, Write::NudgeHead { guard, .. } if *guard == head.guard_move());
+        let len = agent.boxes[&live.output_box].0.len;
+        let ungrown = |expect: &Expect| {
+            matches!(expect, Expect::OpenBox { box_id, min_len, max_len, .. }
+                if *box_id == live.output_box && (*min_len, *max_len) == (len, len))
+        };
+        commit.writes.iter().any(unmoved) && commit.expect.iter().any(ungrown)
+    };
+    let commit = decided(&agent);
+    agent.run(&Command::Heartbeat(fence.clone())).unwrap();
+    assert!(holds(&commit, &agent));
+    agent.run(&agent.tool_call(&fence, "c1")).unwrap();
+    assert!(!holds(&commit, &agent), "the box has grown");
+    let commit = decided(&agent);
+    agent.run(&TestAgent::suspend(&fence, &["c1"])).unwrap();
+    agent.later(60);
+    let commands = due(&agent);
+    agent.run(&commands[0]).unwrap();
+    assert_eq!(agent.claim(true).leases.len(), 1);
+    assert_eq!((agent.fence(), agent.head.as_ref().unwrap().status()), (fence.clone(), Status::Running));
+    assert!(!holds(&commit, &agent), "the turn has waited since");
+    assert!(holds(&decided(&agent), &agent));
 }
 
 /// WD-12: the last digits of two turns may be the same.

@@ -68,6 +68,28 @@ pub fn decide(
     command: &TakeStep,
     moment: &Moment,
 ) -> Result<Decision<Outcome>, Rejection> {
+    taken(snapshot, project, command, moment).map(|(work, id)| work.stay(Outcome::Stepped(id)))
+}
+
+/// The same on rows that were read a while ago, for a step and records whose names nobody else can know: it holds only if
+/// the turn has neither moved nor written anything since.
+pub fn decide_unmoved(
+    snapshot: &Snapshot,
+    project: &ProjectId,
+    command: &TakeStep,
+    moment: &Moment,
+) -> Result<Decision<Outcome>, Rejection> {
+    let (mut work, id) = taken(snapshot, project, command, moment)?;
+    work.append(true)?;
+    Ok(work.stay_unmoved(Outcome::Stepped(id)))
+}
+
+fn taken<'a>(
+    snapshot: &'a Snapshot,
+    project: &'a ProjectId,
+    command: &TakeStep,
+    moment: &'a Moment,
+) -> Result<(Work<'a>, StepId), Rejection> {
     let held = fence::hold(snapshot, project, &command.fence, &[Status::Running])?;
     let mut work = Work::new(held, moment);
     for card in &command.records {
@@ -79,7 +101,7 @@ pub fn decide(
     }
     let id = write(&mut work, snapshot, &command.step)?;
     work.nudge.seen = Some(moment.now);
-    Ok(work.stay(Outcome::Stepped(id)))
+    Ok((work, id))
 }
 
 /// The part that other verbs share. The step counts the cards written before it.

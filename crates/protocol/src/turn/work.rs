@@ -310,6 +310,13 @@ impl<'a> Work<'a> {
         Decision { commit: self.commit, outcome }
     }
 
+    /// The same, if the turn is exactly where it was seen.
+    pub(super) fn stay_unmoved<T>(mut self, outcome: T) -> Decision<T> {
+        let guard = self.held.head.guard_move();
+        self.commit.writes.push(Write::NudgeHead { guard, nudge: self.nudge });
+        Decision { commit: self.commit, outcome }
+    }
+
     /// The turn moves. What would have been a nudge is part of the new state.
     pub(super) fn go<T>(mut self, mut to: Head, outcome: T) -> Decision<T> {
         let deliverable = self.deliverable();

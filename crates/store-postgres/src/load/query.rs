@@ -1,7 +1,7 @@
 //! The statement that reads the parts of a snapshot that are asked for, for many askers of one tenant at once.
 //!
 //! It is put together from those parts only, because starting a part costs more than running it. There are few
-//! combinations; each is planned once per connection. The tenant is named by the innermost row, which every part
+//! combinations; each is put together once and planned once per connection. The tenant is named by the innermost row, which every part
 //! depends on, so that it is in force before any part is read; it is local to the statement.
 
 use crate::{
@@ -11,13 +11,18 @@ use crate::{
 };
 use cardwire_model::{Keys, limits::POISON_ROWS};
 use deadpool_postgres::Client;
+use std::{
+    collections::HashMap,
+    hash::{Hash, Hasher},
+    sync::{Arc, Mutex, PoisonError},
+};
 use tokio_postgres::{Row, types::ToSql};
 use uuid::Uuid;
 
 const TENANT: &str = "(SELECT set_config('cardwire.project', $1::text, true) AS id OFFSET 0) AS tenant";
 
 /// What stands in one column of the answer.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Part {
     Project,
     Cards,
@@ -50,18 +55,86 @@ pub(crate) enum Key {
     Name(String),
 }
 
-/// A statement under construction, and the keys of one asker.
+/// What one asker wants, and the statement for it if that is to be put together.
 #[derive(Default)]
 pub(super) struct Query {
     pub(super) keys: Vec<Key>,
+    pub(super) parts: Vec<Part>,
+    text: Option<Text>,
+}
+
+/// A statement under construction.
+#[derive(Default)]
+struct Text {
     joins: String,
     columns: Vec<String>,
-    pub(super) parts: Vec<Part>,
+}
+
+/// What decides the words of a statement.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) enum Shape {
+    /// These parts, and so many keys.
+    Parts(Vec<Part>, usize),
+    /// One part alone, by its text.
+    One(&'static str),
+}
+
+/// A statement that was put together: the same one for the same shape, so that it is told apart by where it is.
+#[derive(Debug, Clone)]
+pub(super) struct Statement(Arc<str>);
+
+impl Statement {
+    pub(super) fn text(&self) -> &str {
+        &self.0
+    }
+
+    fn place(&self) -> *const u8 {
+        self.0.as_ptr()
+    }
+}
+
+impl PartialEq for Statement {
+    fn eq(&self, other: &Self) -> bool {
+        self.place() == other.place()
+    }
+}
+
+impl Eq for Statement {}
+
+impl Hash for Statement {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.place().hash(state);
+    }
+}
+
+/// The statements that were put together so far.
+#[derive(Default)]
+pub(super) struct Statements(Mutex<HashMap<Shape, Statement>>);
+
+impl Statements {
+    pub(super) fn of(&self, shape: Shape, make: impl FnOnce() -> Query) -> Statement {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.entry(shape).or_insert_with(|| Statement(make().statement().into())).clone()
+    }
 }
 
 impl Query {
+    /// Keys and parts alone.
     pub(super) fn of(keys: &Keys) -> Self {
-        let mut query = Self::default();
+        Self::default().with(keys)
+    }
+
+    /// The same with the statement.
+    pub(super) fn written(keys: &Keys) -> Self {
+        Self { text: Some(Text::default()), ..Self::default() }.with(keys)
+    }
+
+    pub(super) fn shape(&self) -> Shape {
+        Shape::Parts(self.parts.clone(), self.keys.len())
+    }
+
+    fn with(self, keys: &Keys) -> Self {
+        let mut query = self;
         if keys.project {
             // It has no key of its own, but every asker must have one to be counted by.
             query.name("");
@@ -125,9 +198,9 @@ impl Query {
 
     /// One row, by the name and the value of its key.
     pub(super) fn one(part: &str, (name, key): (&str, Key)) -> Self {
-        let mut query = Self::default();
+        let mut query = Self { text: Some(Text::default()), ..Self::default() };
         let key = query.key(key);
-        query.columns.push(format!("({})", filled(part, &[(name, &key)])));
+        query.write(|text| text.columns.push(format!("({})", filled(part, &[(name, &key)]))));
         query
     }
 
@@ -145,12 +218,14 @@ impl Query {
         if let Some(turn) = keys.turn {
             let turn = self.key(Key::Id(turn.uuid()));
             self.join("turn", part::TURN, &[("turn", &turn)]);
-            self.column(Part::Turn, "turn.found".to_owned());
-            self.rows(Part::Calls, part::TURN_CALLS, &[("turn", &turn)]);
-            self.rows(Part::Reports, part::TURN_REPORTS, &[("turn", &turn)]);
+            self.column(Part::Turn, || "turn.found".to_owned());
             let its = "(turn.found).agent_id";
-            let limit = (POISON_ROWS + 1).to_string();
-            self.rows(Part::Next, part::NEXT_TURNS, &[("agent", its), ("limit", &limit)]);
+            if !keys.turn_alone {
+                self.rows(Part::Calls, part::TURN_CALLS, &[("turn", &turn)]);
+                self.rows(Part::Reports, part::TURN_REPORTS, &[("turn", &turn)]);
+                let limit = (POISON_ROWS + 1).to_string();
+                self.rows(Part::Next, part::NEXT_TURNS, &[("agent", its), ("limit", &limit)]);
+            }
             agent = Some(agent.map_or_else(|| its.to_owned(), |id| format!("coalesce({its}, {id})")));
             let output = "(turn.found).output_box_id";
             wanted =
@@ -158,9 +233,11 @@ impl Query {
         }
         if let Some(agent) = agent {
             self.join("head", part::HEAD, &[("agent", &agent)]);
-            self.column(Part::Head, "head.found".to_owned());
-            let is_lost = format!("(head.found).agent_id IS NULL AND {agent} IS NOT NULL");
-            self.column(Part::Lost, format!("CASE WHEN {is_lost} THEN cw_read_lost(tenant.id, {agent}) END"));
+            self.column(Part::Head, || "head.found".to_owned());
+            self.column(Part::Lost, || {
+                let is_lost = format!("(head.found).agent_id IS NULL AND {agent} IS NOT NULL");
+                format!("CASE WHEN {is_lost} THEN cw_read_lost(tenant.id, {agent}) END")
+            });
         }
         if let Some(wanted) = wanted {
             self.rows(Part::Boxes, part::BOXES, &[("boxes", &wanted)]);
@@ -169,8 +246,11 @@ impl Query {
 
     /// Adds a key; answers how the statement names it.
     fn key(&mut self, key: Key) -> String {
-        let name = format!("asker.k{}", self.keys.len());
-        let name = if let Key::Ids(_) = key { format!("{name}::uuid[]") } else { name };
+        let name = match (&self.text, &key) {
+            (None, _) => String::new(),
+            (Some(_), Key::Ids(_)) => format!("asker.k{}::uuid[]", self.keys.len()),
+            (Some(_), Key::Id(_) | Key::Name(_)) => format!("asker.k{}", self.keys.len()),
+        };
         self.keys.push(key);
         name
     }
@@ -183,30 +263,40 @@ impl Query {
         self.key(Key::Name(name.to_owned()))
     }
 
-    fn column(&mut self, part: Part, text: String) {
+    fn write(&mut self, write: impl FnOnce(&mut Text)) {
+        if let Some(text) = &mut self.text {
+            write(text);
+        }
+    }
+
+    fn column(&mut self, part: Part, column: impl FnOnce() -> String) {
         self.parts.push(part);
-        self.columns.push(text);
+        self.write(|text| text.columns.push(column()));
     }
 
     /// A part that is one row.
     fn row(&mut self, part: Part, text: &str, names: &[(&str, &str)]) {
-        self.column(part, format!("({})", filled(text, names)));
+        self.column(part, || format!("({})", filled(text, names)));
     }
 
     /// A part that is many rows.
     fn rows(&mut self, part: Part, text: &str, names: &[(&str, &str)]) {
-        self.column(part, format!("ARRAY({})", filled(text, names)));
+        self.column(part, || format!("ARRAY({})", filled(text, names)));
     }
 
     /// A row that other parts depend on.
     fn join(&mut self, name: &str, text: &str, names: &[(&str, &str)]) {
-        let row = filled(text, names);
-        self.joins.push_str(&format!("\nLEFT JOIN LATERAL ({row} OFFSET 0) AS {name} (found) ON true"));
+        self.write(|written| {
+            let row = filled(text, names);
+            let join = format!("\nLEFT JOIN LATERAL ({row} OFFSET 0) AS {name} (found) ON true");
+            written.joins.push_str(&join);
+        });
     }
 
     /// The statement. Its first parameter is the tenant, the others are lists with a key of each asker; its last
     /// column is the asker's number, from 1.
-    pub(super) fn statement(&self) -> String {
+    fn statement(&self) -> String {
+        let Some(text) = &self.text else { return String::new() };
         let (mut lists, mut names) = (vec![], vec![]);
         for (number, key) in self.keys.iter().enumerate() {
             // Lists of lists travel as lists of their text.
@@ -216,10 +306,10 @@ impl Query {
         }
         format!(
             "SELECT {columns},\nasker.place\nFROM {TENANT}\nCROSS JOIN unnest({lists}) WITH ORDINALITY AS asker ({names}, place){joins}",
-            columns = self.columns.join(",\n"),
+            columns = text.columns.join(",\n"),
             lists = lists.join(", "),
             names = names.join(", "),
-            joins = self.joins,
+            joins = text.joins,
         )
     }
 }
@@ -270,15 +360,31 @@ impl Key {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cardwire_model::TurnId;
+    use cardwire_model::{BoxId, TurnId};
 
     #[test]
     fn a_statement_has_what_was_asked_for_and_nothing_else() {
         let keys = Keys { turn: Some(TurnId::from_uuid(Uuid::from_u128(1))), ..Keys::default() };
-        let query = Query::of(&keys);
-        assert_eq!((query.keys.len(), query.columns.len()), (1, query.parts.len()));
+        let query = Query::written(&keys);
+        let columns = query.text.as_ref().map(|text| text.columns.len());
+        assert_eq!((query.keys.len(), columns), (1, Some(query.parts.len())));
         let text = query.statement();
         assert!(text.contains("state_agent_state_head") && !text.contains("FROM cards"), "{text}");
         assert!(!text.contains('{'), "{text}");
+    }
+
+    #[test]
+    fn the_same_parts_have_the_same_statement() {
+        let turn =
+            |number| Keys { turn: Some(TurnId::from_uuid(Uuid::from_u128(number))), ..Keys::default() };
+        let statements = Statements::default();
+        let of = |keys: &Keys| statements.of(Query::of(keys).shape(), || Query::written(keys));
+        let alone = Keys { turn_alone: true, ..turn(1) };
+        let with_box = Keys { boxes: vec![BoxId::from_uuid(Uuid::from_u128(3))], ..turn(1) };
+        assert_eq!(of(&turn(1)), of(&turn(2)));
+        for other in [alone, with_box] {
+            assert_ne!(of(&turn(1)), of(&other));
+            assert_eq!(of(&other).text(), Query::written(&other).statement());
+        }
     }
 }

@@ -5,7 +5,7 @@
 //! Invariant: who waits in a group waits for a leader that is under way; a leader's place is passed on when it is
 //! given up, whatever becomes of the leader.
 
-use super::query::{Key, ask};
+use super::query::{Key, Statement, Statements, ask};
 use crate::{error::pool_error, rows::Read};
 use cardwire_model::Realm;
 use deadpool_postgres::Pool;
@@ -22,11 +22,12 @@ const AT_ONCE: usize = 1;
 const ASKERS: usize = 32;
 
 /// Whose loads travel together: a tenant's, with one statement.
-type Kind = (Realm, String);
+type Kind = (Realm, Statement);
 
 /// Reads rows for many askers.
 pub(crate) struct Loads {
     pool: Pool,
+    pub(super) statements: Statements,
     groups: Arc<Groups>,
 }
 
@@ -63,11 +64,11 @@ enum Next {
 
 impl Loads {
     pub(crate) fn new(pool: Pool) -> Self {
-        Self { pool, groups: Arc::default() }
+        Self { pool, statements: Statements::default(), groups: Arc::default() }
     }
 
     /// The row that the statement answers to these keys.
-    pub(super) async fn row(&self, realm: &Realm, statement: String, keys: Vec<Key>) -> Read<Row> {
+    pub(super) async fn row(&self, realm: &Realm, statement: Statement, keys: Vec<Key>) -> Read<Row> {
         let kind = (realm.clone(), statement);
         loop {
             let lead = match self.groups.join(&kind, &keys) {
@@ -90,7 +91,7 @@ impl Loads {
         let (realm, statement) = &lead.kind;
         let askers: Vec<&[Key]> =
             [keys].into_iter().chain(followers.iter().map(|asker| &*asker.keys)).collect();
-        let mut rows = match ask(&client, statement, realm.key(), &askers).await {
+        let mut rows = match ask(&client, statement.text(), realm.key(), &askers).await {
             Ok(rows) => rows.into_iter(),
             Err(error) => {
                 followers.into_iter().for_each(|asker| asker.answer(Err(error.clone())));

@@ -89,7 +89,12 @@ pub async fn a_turn_is_loaded_with_its_open_reports(store: Arc<dyn Store>) {
             expected.extend(status.is_open().then_some(row));
         }
     }
-    assert_eq!(case.load(of_turn(&turn)).await.turn.unwrap().reports, expected);
+    let whole = case.load(of_turn(&turn)).await;
+    assert_eq!(whole.turn.as_ref().unwrap().reports, expected);
+    // Asked for alone, it is the same without these.
+    let rows = TurnRows { item: turn.clone(), calls: vec![], reports: vec![], next: vec![] };
+    let alone = Keys { turn_alone: true, ..of_turn(&turn) };
+    assert_eq!(case.load(alone).await, Snapshot { turn: Some(rows), ..whole });
 }
 
 /// DP-14, DP-15: the turns that wait come oldest first, and not more than can be looked at.

@@ -35,6 +35,7 @@ impl Generator {
         }
         if self.rng.chance(50) {
             keys.turn = Some(self.any_turn(&source));
+            keys.turn_alone = self.rng.chance(30);
         }
         if self.rng.chance(50) {
             keys.depth_of = Some(self.any_turn(&source));

@@ -37,7 +37,11 @@ impl State {
     /// The agent, the turn, and the head of the turn's agent, or else of the agent.
     fn load_agent(&self, realm: &Realm, keys: &Keys, snapshot: &mut Snapshot) {
         snapshot.agent = keys.agent.as_ref().and_then(|id| self.agent(realm, id)).cloned();
-        snapshot.turn = keys.turn.and_then(|id| self.turn_rows(realm, id));
+        snapshot.turn =
+            keys.turn.and_then(|id| self.turn_rows(realm, id)).map(|rows| match keys.turn_alone {
+                true => TurnRows { item: rows.item, calls: vec![], reports: vec![], next: vec![] },
+                false => rows,
+            });
         let item = snapshot.turn.as_ref().map(|turn| &turn.item);
         if let Some(box_id) = item.and_then(|item| item.output_box) {
             snapshot.boxes.extend(self.card_box(realm, box_id).map(|head| (box_id, head.clone())));
