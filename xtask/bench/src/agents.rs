@@ -42,12 +42,11 @@ pub(crate) async fn run(
     if wanted("overhead_1") {
         throughput::alone(database, &counting, &staff, plan, &mut report).await?;
     }
-    let mut rate = None;
-    if wanted("agents_w64") {
-        rate = Some(throughput::many(database, &counting, &staff, plan, &mut report).await?);
+    if wanted("agents_w128") {
+        throughput::many(database, &counting, &staff, plan, &mut report).await?;
     }
     if wanted("agents_delay") || wanted("overhead_500") {
-        delay::run(database, &counting, &staff, plan, rate, &mut report).await?;
+        delay::run(database, &counting, &staff, plan, &mut report).await?;
     }
     kernel.tasks().shutdown().await;
     Ok(report)

@@ -8,6 +8,7 @@ use serde_json::json;
 use super::AREA;
 use super::burst::{Burst, burst};
 use super::staff::Staff;
+use super::throughput;
 use crate::Plan;
 use crate::costs::{Before, Total};
 use crate::counting::Counting;
@@ -22,39 +23,42 @@ const WARM_UP: Duration = Duration::from_secs(1);
 /// Of the model's own rate, or of what the processors allow, whichever is lower.
 const TARGET: f64 = 0.9;
 
-/// `limit` is the rate when the model takes no time, if that was measured.
+/// What the processors allow is the rate of turns whose model takes no time, in the case before this one. It is measured here
+/// again, in turns with the other, because a machine is not equally fast all the time.
 pub(super) async fn run(
     database: &dyn Database,
     counting: &Counting,
     staff: &Arc<Staff>,
     plan: Plan,
-    limit: Option<f64>,
     report: &mut Report,
 ) -> anyhow::Result<()> {
-    let rule = json!({ "reply": "All boats are in.", "delay_ms": DELAY.as_millis() as u64 });
-    let crew = Arc::new(staff.hire(CASE, rule, IN_FLIGHT).await?);
+    let reply = "All boats are in.";
+    let slow = json!({ "reply": reply, "delay_ms": DELAY.as_millis() as u64 });
+    let crew = Arc::new(staff.hire(CASE, slow, IN_FLIGHT).await?);
+    let at_once = Arc::new(staff.hire("agents_bound", json!({ "reply": reply }), throughput::AGENTS).await?);
     burst(staff, &crew, IN_FLIGHT, WARM_UP).await?;
     let ideal = IN_FLIGHT as f64 / DELAY.as_secs_f64();
-    let (mut rates, mut latencies) = (vec![], Latencies::default());
+    let (mut rates, mut limits, mut ratios, mut latencies) = (vec![], vec![], vec![], Latencies::default());
     let (mut total, mut n) = (Total::default(), 0);
     for _ in 0..plan.rounds {
+        let bound = burst(staff, &at_once, throughput::IN_FLIGHT, plan.time).await?;
+        let limit = (bound.latencies.len() as f64 / plan.time.as_secs_f64()).min(ideal);
         let before = Before::now(database, counting).await?;
         let Burst { latencies: times, all, requests } = burst(staff, &crew, IN_FLIGHT, plan.time).await?;
         total.add(&before, database, counting).await?;
         let (rate, requests) =
             (times.len() as f64 / plan.time.as_secs_f64(), requests as f64 / all.max(1) as f64);
-        eprintln!("bench: {CASE}: {rate:.0}/s of {ideal:.0}/s, {requests:.1} requests per turn");
+        eprintln!("bench: {CASE}: {rate:.0}/s of {limit:.0}/s, {requests:.1} requests per turn");
         rates.push(rate);
+        limits.push(limit);
+        ratios.push(rate / limit);
         latencies.merge(times);
         n += all;
     }
 
-    let rate = median(&rates);
-    let ratio = rate / ideal;
-    let target = TARGET * limit.map_or(1.0, |limit| (limit / ideal).min(1.0));
-    let words =
-        format!("≥ {TARGET} of the model's rate or of the rate without delay, the lower: {target:.2}");
-    report.checks.push(Check::new(CASE, words, format!("{ratio:.2}"), ratio >= target));
+    let (rate, ratio) = (median(&rates), median(&ratios));
+    let words = format!("≥ {TARGET} of {ideal:.0}/s or of the rate without delay, whichever is lower");
+    report.checks.push(Check::new(CASE, words, format!("{ratio:.2}"), ratio >= TARGET));
     let per_turn = |sum: f64| sum / n.max(1) as f64;
     report.lines.push(Line {
         area: AREA,
@@ -62,7 +66,7 @@ pub(super) async fn run(
         store: database.name(),
         value: rate,
         unit: "turns/s",
-        raw: Some(ideal),
+        raw: Some(median(&limits)),
         ratio: Some(ratio),
         p50_ms: latencies.percentile_ms(0.5),
         p99_ms: latencies.percentile_ms(0.99),
