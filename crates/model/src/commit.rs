@@ -141,7 +141,7 @@ pub enum Write {
         /// Turns that came to wait, or ceased to.
         queued: i32,
     },
-    /// A small change to a head, if the guard holds. Nudges to one head go together in any order.
+    /// A small change to a head, if the guard holds. Nudges to one head go together in any order, unless a guard counts marks.
     NudgeHead {
         /// What must hold.
         guard: HeadGuard,

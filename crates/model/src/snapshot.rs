@@ -99,17 +99,24 @@ pub struct Snapshot {
 }
 
 /// A turn as a decision sees it.
+/// All but its row are empty for `Keys::turn_alone`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TurnRows {
     /// Its row in the inbox.
     pub item: InboxItem,
-    // The three below are empty for `Keys::turn_alone`.
     /// Its tool calls that have no answer, and those that end the turn, by id.
     pub calls: Vec<ToolCall>,
     /// Open inbox rows for this turn other than its own, by place in the queue.
     pub reports: Vec<InboxItem>,
     /// The first turns that wait in the agent's inbox, in order; at most [`crate::limits::POISON_ROWS`] + 1.
     pub next: Vec<InboxItem>,
+}
+
+impl TurnRows {
+    /// The turn alone.
+    pub fn alone(item: InboxItem) -> Self {
+        Self { item, calls: vec![], reports: vec![], next: vec![] }
+    }
 }
 
 /// What is known of an agent whose head is missing (WD-08).

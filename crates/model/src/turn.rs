@@ -80,7 +80,8 @@ pub struct Live {
     pub deliverable: Option<CardId>,
     /// Tool calls without an answer.
     pub open_calls: u32,
-    /// Rises with every [`Nudge`] that changes one of the two above, so that a move never undoes it.
+    /// Rises with every [`Nudge`] that changes one of the two above, so that a move never undoes it, and whenever a running
+    /// turn moves within its epoch, so that whoever saw it before it waited is noticed.
     pub marks: u32,
 }
 
@@ -161,7 +162,7 @@ impl Head {
         }
     }
 
-    /// The guard of a move: nothing that it writes has changed since.
+    /// The guard of a move, and of what was decided on rows of before: nothing that a move writes has changed since.
     pub fn guard_move(&self) -> HeadGuard {
         HeadGuard { marks: self.live.as_ref().map(|live| live.marks), ..self.guard() }
     }

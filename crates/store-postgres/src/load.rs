@@ -63,7 +63,7 @@ impl Part {
             Self::Agent => into.agent = optional_record(row, at, rows::agent)?,
             Self::Turn => {
                 let item = optional_record(row, at, rows::inbox_item)?;
-                into.turn = item.map(|item| TurnRows { item, calls: vec![], reports: vec![], next: vec![] });
+                into.turn = item.map(TurnRows::alone);
             }
             Self::Calls => {
                 if let Some(turn) = &mut into.turn {

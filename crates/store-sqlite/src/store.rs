@@ -109,7 +109,8 @@ impl SqliteStore {
     /// Looks on a reader first, so that workers who wait for work neither hold up the writer nor each other.
     pub(crate) async fn claim_rows(&self, claim: Claim) -> Result<Vec<ProjectId>, CommitError> {
         let claim = Arc::new(claim);
-        if self.readers.row(|conn| claim.finds_any(conn)).await? {
+        let look = Arc::clone(&claim);
+        if self.readers.read(move |conn| look.finds_any(conn)).await? {
             self.write(Work::Claim(claim)).await.map(|written| written.claimed)
         } else {
             Ok(vec![])

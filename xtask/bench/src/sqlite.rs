@@ -70,10 +70,10 @@ async fn on_thread<T: Send + 'static>(
 fn raw_writer(path: PathBuf) -> rusqlite::Result<Connection> {
     let connection = Connection::open(path)?;
     connection.execute_batch(
-        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000;
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 16000;
          CREATE TABLE raw_commits (id INTEGER PRIMARY KEY, note TEXT NOT NULL);
          CREATE TABLE filler AS
-             WITH RECURSIVE pages (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM pages WHERE n < 4500)
+             WITH RECURSIVE pages (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM pages WHERE n < 16500)
              SELECT zeroblob(4000) FROM pages",
     )?;
     Ok(connection)

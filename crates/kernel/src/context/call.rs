@@ -151,8 +151,10 @@ impl Kernel {
         records.dedup_by_key(|card| card.id);
         let new: Vec<CardId> = records.iter().map(|card| card.id).collect();
         let step = TakeStep { fence: request.fence.clone(), step, records };
-        // Nobody else knows the names of a new step and of its manifest.
-        if request.step_id.is_none() && new == [made.call_id] {
+        // Nobody else knows the names of a new step and of its manifest; and it counts the cards that the call shows.
+        let output = seen.boxes.get(&material.payload.output_box);
+        let is_as_seen = output.is_some_and(|head| head.len == material.output_len);
+        if request.step_id.is_none() && new == [made.call_id] && is_as_seen {
             self.step_as_seen(project, caller, step, &seen).await?;
         } else {
             self.turn_command(project, caller, Command::Step(step), None).await?;

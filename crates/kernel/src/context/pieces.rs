@@ -28,6 +28,8 @@ pub(super) struct Material {
     pub(super) profile: Option<Arc<Card>>,
     /// In order; what is not sent is still here, with the layer it would have been in.
     pub(super) placed: Vec<Placed>,
+    /// How many cards the output box had.
+    pub(super) output_len: u32,
     /// What is asked.
     pub(super) instruction: Option<CardId>,
     /// What a deliverable must have (WK-04).
@@ -50,6 +52,7 @@ impl Kernel {
         let (_, profile) = self.reached(project, &boxes, profile_box).await?;
         let (context, given) = self.reached(project, &boxes, context_box).await?;
         let (mut output, mut shown) = self.reached(project, &boxes, output_box).await?;
+        let output_len = output.len;
         output.len = output.len.min(end);
         shown.truncate(output.len as usize);
         let remembered = self.session_of_turn(project, &payload).await?;
@@ -71,7 +74,7 @@ impl Kernel {
         });
         gathered.add(own, output, before.len(), |_| (Layer::Turn, Cause::Own));
         let placed = gathered.placed;
-        Ok(Material { item, payload, session, profile, placed, instruction, result_fields })
+        Ok(Material { item, payload, session, profile, placed, output_len, instruction, result_fields })
     }
 }
 

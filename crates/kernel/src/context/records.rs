@@ -6,7 +6,7 @@ use cardwire_model::{AgentId, Card, CardId, Manifest, ProjectId, Timestamp};
 use quick_cache::{Equivalent, Weighter, sync::Cache};
 use std::sync::Arc;
 
-/// About how much is kept of either.
+/// About how much is kept of each.
 const BYTES: u64 = 16 << 20;
 /// Estimated entries; see the cache of boxes for why it is not more.
 const FEW: usize = 32;
@@ -133,5 +133,35 @@ impl Weighter<(ProjectId, AgentId), LastCall> for Weigher {
 impl Weighter<CardId, Card> for Weigher {
     fn weight(&self, _: &CardId, card: &Card) -> u64 {
         (card.size() + 400) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cardwire_model::{CanonicalJson, CardDraft, Origin};
+
+    /// CB-08
+    #[test]
+    fn the_same_list_of_tools_is_another_card_in_another_project() {
+        let (records, now) = (Records::default(), Timestamp::from_micros(1));
+        let card_of = |project: &str, text: &str| {
+            let project: ProjectId = project.parse().unwrap();
+            let make = || {
+                let draft = CardDraft {
+                    content: CanonicalJson::parse(text, "tools")?,
+                    metadata: CanonicalJson::parse(r#"{"type":"sys.tools"}"#, "metadata")?,
+                    tool_calls: None,
+                    tool_call_id: None,
+                    ttl_seconds: None,
+                };
+                Ok(draft.into_card(CardId::derived(&[project.as_str(), text]), Origin::Agent, now)?)
+            };
+            records.of_tools(&project, text, now, make).unwrap().id
+        };
+        let first = card_of("p1", "[]");
+        assert_eq!(card_of("p1", "[]"), first);
+        assert_ne!(card_of("p2", "[]"), first);
+        assert_ne!(card_of("p1", "[{}]"), first);
     }
 }

@@ -166,14 +166,29 @@ impl Kernel {
         step: TakeStep,
         seen: &Snapshot,
     ) -> Result<(), KernelError> {
-        if let Ok(decision) = turn::step::decide_unmoved(seen, project, &step, &self.moment(caller)) {
-            match self.apply(decision.commit).await {
-                Ok(_) => return Ok(()),
-                Err(CommitError::Conflict(_)) => {}
-                Err(CommitError::Store(error)) => return Err(error.into()),
-            }
+        if self.stepped_as_seen(project, caller, &step, seen).await? {
+            return Ok(());
         }
         self.turn_command(project, caller, Command::Step(step), None).await.map(drop)
+    }
+
+    /// Whether it could be done so.
+    #[tracing::instrument(name = "turn", level = "trace", skip_all, fields(otel.name = "turn.step", cardwire.project.id = %project, cardwire.turn.id = %step.fence.turn_id))]
+    async fn stepped_as_seen(
+        &self,
+        project: &ProjectId,
+        caller: &Caller,
+        step: &TakeStep,
+        seen: &Snapshot,
+    ) -> Result<bool, KernelError> {
+        let decided = turn::step::decide_unmoved(seen, project, step, &self.moment(caller));
+        // The command itself says what is wrong.
+        let Ok(decision) = decided else { return Ok(false) };
+        match self.apply(decision.commit).await {
+            Ok(_) => Ok(true),
+            Err(CommitError::Conflict(_)) => Ok(false),
+            Err(CommitError::Store(error)) => Err(error.into()),
+        }
     }
 
     /// What a command needs that only its rows tell.

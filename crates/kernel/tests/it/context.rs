@@ -4,6 +4,7 @@ mod compaction;
 mod deletion;
 mod growth;
 mod limits;
+mod meanwhile;
 mod plugged;
 mod sessions;
 

@@ -72,16 +72,14 @@ pub fn decide(
 }
 
 /// The same on rows that were read a while ago, for a step and records whose names nobody else can know: it holds only if
-/// the turn has neither moved nor written anything since.
+/// the turn has not moved since (see [`cardwire_model::Live::marks`]). The cards that it counts are those of then.
 pub fn decide_unmoved(
     snapshot: &Snapshot,
     project: &ProjectId,
     command: &TakeStep,
     moment: &Moment,
 ) -> Result<Decision<Outcome>, Rejection> {
-    let (mut work, id) = taken(snapshot, project, command, moment)?;
-    work.append(true)?;
-    Ok(work.stay_unmoved(Outcome::Stepped(id)))
+    taken(snapshot, project, command, moment).map(|(work, id)| work.stay_unmoved(Outcome::Stepped(id)))
 }
 
 fn taken<'a>(

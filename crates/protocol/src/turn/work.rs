@@ -7,9 +7,9 @@
 use super::fence::Held;
 use crate::{Decision, Moment, Rejection, decision::own_json};
 use cardwire_model::{
-    Card, CardDraft, CardId, Commit, Edge, EdgeId, EdgePhase, EventKind, Expect, Head, InboxId, InboxItem,
-    InboxKind, InboxStatus, Invalid, NewEvent, Nudge, Origin, Primitive, StepId, ToolAnswer, ToolCall, Write,
-    card::ToolStatus, limits,
+    Card, CardDraft, CardId, Commit, Edge, EdgeId, EdgePhase, EventKind, Expect, Head, HeadGuard, InboxId,
+    InboxItem, InboxKind, InboxStatus, Invalid, NewEvent, Nudge, Origin, Primitive, StepId, ToolAnswer,
+    ToolCall, Write, card::ToolStatus, limits,
 };
 use serde_json::{Value, json};
 
@@ -304,15 +304,18 @@ impl<'a> Work<'a> {
     }
 
     /// The turn stays where it is.
-    pub(super) fn stay<T>(mut self, outcome: T) -> Decision<T> {
+    pub(super) fn stay<T>(self, outcome: T) -> Decision<T> {
         let guard = self.held.head.guard();
-        self.commit.writes.push(Write::NudgeHead { guard, nudge: self.nudge });
-        Decision { commit: self.commit, outcome }
+        self.nudged(guard, outcome)
     }
 
-    /// The same, if the turn is exactly where it was seen.
-    pub(super) fn stay_unmoved<T>(mut self, outcome: T) -> Decision<T> {
+    /// The same, if it has not moved since it was seen.
+    pub(super) fn stay_unmoved<T>(self, outcome: T) -> Decision<T> {
         let guard = self.held.head.guard_move();
+        self.nudged(guard, outcome)
+    }
+
+    fn nudged<T>(mut self, guard: HeadGuard, outcome: T) -> Decision<T> {
         self.commit.writes.push(Write::NudgeHead { guard, nudge: self.nudge });
         Decision { commit: self.commit, outcome }
     }

@@ -18,11 +18,8 @@ pub(super) fn load(conn: &Connection, realm: &str, keys: &Keys, snapshot: &mut S
     if let Some(id) = keys.turn
         && let Some(item) = turn(conn, realm, id)?
     {
-        snapshot.turn = Some(if keys.turn_alone {
-            TurnRows { item, calls: vec![], reports: vec![], next: vec![] }
-        } else {
-            turn_rows(conn, realm, item)?
-        });
+        snapshot.turn =
+            Some(if keys.turn_alone { TurnRows::alone(item) } else { turn_rows(conn, realm, item)? });
     }
     head_or_lost(conn, realm, keys, snapshot)?;
     if let Some(turn) = keys.depth_of {

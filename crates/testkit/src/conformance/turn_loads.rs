@@ -35,7 +35,7 @@ pub async fn a_turn_is_loaded_with_its_head_and_output_box(store: Arc<dyn Store>
     let output = turn.output_box.unwrap();
     let expected = Snapshot {
         head: Some(head.clone()),
-        turn: Some(TurnRows { item: turn.clone(), calls: vec![], reports: vec![], next: vec![] }),
+        turn: Some(TurnRows::alone(turn.clone())),
         boxes: HashMap::from([(output, case.head(output).await)]),
         ..Snapshot::default()
     };
@@ -46,7 +46,7 @@ pub async fn a_turn_is_loaded_with_its_head_and_output_box(store: Arc<dyn Store>
     let gone = turn_item(&mut case.ids, "a", box_id);
     let none = InboxItem { output_box: None, ..turn_item(&mut case.ids, "a", box_id) };
     for turn in case.enqueue([gone, none]).await {
-        let rows = TurnRows { item: turn.clone(), calls: vec![], reports: vec![], next: vec![] };
+        let rows = TurnRows::alone(turn.clone());
         let expected = Snapshot { head: Some(head.clone()), turn: Some(rows), ..Snapshot::default() };
         assert_eq!(case.load(of_turn(&turn)).await, expected);
     }
@@ -92,7 +92,7 @@ pub async fn a_turn_is_loaded_with_its_open_reports(store: Arc<dyn Store>) {
     let whole = case.load(of_turn(&turn)).await;
     assert_eq!(whole.turn.as_ref().unwrap().reports, expected);
     // Asked for alone, it is the same without these.
-    let rows = TurnRows { item: turn.clone(), calls: vec![], reports: vec![], next: vec![] };
+    let rows = TurnRows::alone(turn.clone());
     let alone = Keys { turn_alone: true, ..of_turn(&turn) };
     assert_eq!(case.load(alone).await, Snapshot { turn: Some(rows), ..whole });
 }

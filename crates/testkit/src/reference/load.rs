@@ -39,7 +39,7 @@ impl State {
         snapshot.agent = keys.agent.as_ref().and_then(|id| self.agent(realm, id)).cloned();
         snapshot.turn =
             keys.turn.and_then(|id| self.turn_rows(realm, id)).map(|rows| match keys.turn_alone {
-                true => TurnRows { item: rows.item, calls: vec![], reports: vec![], next: vec![] },
+                true => TurnRows::alone(rows.item),
                 false => rows,
             });
         let item = snapshot.turn.as_ref().map(|turn| &turn.item);
