@@ -26,7 +26,9 @@ use std::sync::Arc;
 const RUN: u64 = 500;
 const TURNS: u64 = 100_000;
 /// Seeds that once failed, kept for ever.
-const REGRESSIONS: &[u64] = &[];
+///
+/// - A row was put back while its worker was about to start the turn; the next claim put away the row of a running turn.
+const REGRESSIONS: &[u64] = &[2_921_718_047_342_611_432];
 
 fn turns_wanted() -> u64 {
     std::env::var("CARDWIRE_SIM_TURNS").map_or(TURNS, |text| text.parse().expect("a number of turns"))

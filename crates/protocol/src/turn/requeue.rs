@@ -4,7 +4,7 @@
 use super::Outcome;
 use crate::{Decision, Moment, Rejection};
 use cardwire_model::{
-    Commit, InboxId, InboxItem, InboxKind, InboxStatus, LiveState, Nudge, ProjectId, Snapshot, TurnId, Write,
+    Commit, InboxId, InboxItem, InboxKind, InboxStatus, Live, LiveState, ProjectId, Snapshot, TurnId, Write,
 };
 
 /// Puts the row back.
@@ -21,9 +21,11 @@ pub fn decide(
         return nothing();
     }
     let mut commit = Commit::new(project.clone());
-    let live = snapshot.head.as_ref().and_then(|head| head.live.as_ref().map(|live| (head, live)));
-    let for_live = live.filter(|(head, live)| live.turn_id == turn_id && item.epoch == Some(head.epoch));
-    let status = match (item.kind, for_live.map(|(_, live)| live.state)) {
+    // Without a head it is not known who needs the row.
+    let head = snapshot.head.as_ref().ok_or_else(|| Rejection::Lost(item.agent_id.clone()))?;
+    let for_live =
+        head.live.as_deref().filter(|live| live.turn_id == turn_id && item.epoch == Some(head.epoch));
+    let status = match (item.kind, for_live.map(|live| live.state)) {
         (InboxKind::Turn, Some(LiveState::Dispatched))
         | (InboxKind::ToolResult | InboxKind::Timeout, Some(LiveState::Suspended { .. })) => {
             InboxStatus::Pending
@@ -47,8 +49,76 @@ pub fn decide(
         ..item.clone()
     };
     commit.writes.push(Write::UpdateInbox { from: item.status, item: Box::new(put_back) });
-    if let Some((head, _)) = for_live {
-        commit.writes.push(Write::NudgeHead { guard: head.guard(), nudge: Nudge::default() });
+    if let Some(live) = for_live {
+        // Whoever starts the turn at this moment must see that the row is no longer in its hands.
+        let mut to = head.clone();
+        to.live = Some(Box::new(Live { marks: live.marks + 1, ..live.clone() }));
+        commit.writes.push(Write::MoveHead { guard: head.guard_move(), to: Box::new(to), queued: 0 });
     }
     Ok(Decision { commit, outcome: Outcome::Requeued })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        Rejection,
+        fixtures::agent::{TestAgent, holds},
+        turn::{Command, Outcome},
+    };
+    use cardwire_model::{InboxStatus, Write};
+
+    /// WD-09: a turn that is started when its row was put back, or before it was claimed, has its row in hand again. Else the
+    /// next claim would put the row of a running turn away, and nobody could stop it.
+    #[test]
+    fn whoever_starts_a_turn_has_its_row() {
+        for claimed in [true, false] {
+            let mut agent = TestAgent::new();
+            agent.dispatch();
+            let fence = agent.fence();
+            if claimed {
+                assert_eq!(agent.claim(false).leases.len(), 1);
+                let row = agent.row(fence.turn_id).unwrap().id;
+                assert_eq!(agent.run(&Command::Requeue(fence.turn_id, row)), Ok(Outcome::Requeued));
+            }
+            assert_eq!(agent.row(fence.turn_id).unwrap().status, InboxStatus::Pending);
+            assert_eq!(agent.run(&Command::Start(fence.clone())), Ok(Outcome::Running));
+            assert!(agent.claim(false).leases.is_empty());
+            let row = agent.row(fence.turn_id).unwrap();
+            assert_eq!((row.status, row.processed_at), (InboxStatus::Processing, Some(agent.moment.now)));
+            agent.run(&TestAgent::finish(&fence)).unwrap();
+            assert_eq!(agent.task_events(fence.turn_id), 1);
+        }
+    }
+
+    /// WD-09: a start that was decided before the row was put back is decided again, and so is a row that would be put back
+    /// after its turn was started.
+    #[test]
+    fn a_row_is_not_put_back_beneath_a_start() {
+        let mut agent = TestAgent::new();
+        agent.dispatch();
+        agent.claim(false);
+        let fence = agent.fence();
+        let row = agent.row(fence.turn_id).unwrap().id;
+        let start = agent.decide(&Command::Start(fence.clone())).unwrap();
+        let put_back = agent.decide(&Command::Requeue(fence.turn_id, row)).unwrap();
+        for (first, second) in [(&start, &put_back), (&put_back, &start)] {
+            let mut agent = agent.clone();
+            agent.apply(first.commit.clone());
+            let head = agent.head.as_ref().unwrap();
+            let refused =
+                |write: &Write| matches!(write, Write::MoveHead { guard, .. } if !holds(guard, head));
+            assert!(second.commit.writes.iter().any(refused));
+        }
+    }
+
+    /// WD-08, WD-09: as long as a head is lost, nobody knows whether its rows are needed.
+    #[test]
+    fn no_row_is_put_away_while_the_head_is_lost() {
+        let mut agent = TestAgent::new();
+        agent.dispatch();
+        agent.claim(false);
+        let row = agent.inbox[0].clone();
+        agent.head = None;
+        assert_eq!(agent.run(&Command::Requeue(row.turn_id, row.id)), Err(Rejection::Lost(row.agent_id)));
+    }
 }

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{Decision, Moment, Rejection};
 use cardwire_model::{
-    InboxStatus, LiveState, ProjectId, Snapshot, Status, Timestamp, Write, card::ToolStatus,
+    InboxItem, InboxStatus, LiveState, ProjectId, Snapshot, Status, Timestamp, Write, card::ToolStatus,
 };
 
 /// Starts what was claimed. Starting a running turn again is no change, so that a lost answer can be asked for again.
@@ -32,11 +32,27 @@ pub fn decide(
                 work.close_calls(ToolStatus::Canceled, "turn_rebuilt")?;
                 work.append(false)?;
             }
+            take_row(&mut work, moment.now);
         }
     }
     work.state_event(Status::Running.as_str(), 0);
     let to = held.moved(LiveState::Running, moment.now);
     Ok(work.go(to, Outcome::Running))
+}
+
+/// A row that waits to be claimed is in the hands of whoever starts its turn: it was put back while its worker was silent
+/// (WD-09), or was never claimed. Left as it is, the next claim would put it away, and the turn would run without a row.
+fn take_row(work: &mut Work<'_>, now: Timestamp) {
+    let row = &work.held.rows.item;
+    if row.status != InboxStatus::Processing {
+        let taken = InboxItem {
+            status: InboxStatus::Processing,
+            processed_at: Some(now),
+            next_retry_at: None,
+            ..row.clone()
+        };
+        work.commit.writes.push(Write::UpdateInbox { from: row.status, item: Box::new(taken) });
+    }
 }
 
 /// What the turn was resumed for is done.

@@ -12,6 +12,7 @@ on_both! {
     a_turn_must_run_to_be_worked_at;
     a_request_takes_a_hundred_cards;
     an_operator_may_speak_for_a_turn;
+    a_turn_that_is_started_unclaimed_is_nobody_elses;
 }
 
 /// WK-06, NF-04, CB-01, WD-02
@@ -181,6 +182,19 @@ async fn a_request_takes_a_hundred_cards(api: Api) {
     assert_eq!(api.verb(&leased, "/cards", cards(100)).await.expect(200)["added"], 100);
     api.verb(&leased, "/cards", cards(101)).await.expect_error(413, "too_large");
     assert_eq!(api.shown("p1", &leased.output).await.len(), 100);
+}
+
+/// DP-15, W-06: a claim leaves the row of a turn alone that an operator has started by itself, so that a stop finds it.
+async fn a_turn_that_is_started_unclaimed_is_nobody_elses(api: Api) {
+    let turn = api.dispatch("a1").await;
+    let started =
+        api.post(&format!("/projects/p1/l0/turns/{}:start", turn.id), json!({ "turn_epoch": 1 })).await;
+    started.expect(200);
+    assert!(api.claim().await.is_empty());
+    assert_eq!(api.items("state/inbox").await[0]["status"], "processing");
+    api.post(&format!("/projects/p1/turns/{}:stop", turn.id), json!({})).await.expect(200);
+    assert_eq!(api.turn(&turn.id).await["error"], "stopped");
+    assert_eq!(api.told("agent.task").await.len(), 1);
 }
 
 /// SEC-02, CB-19: an operator, with the same fence.
