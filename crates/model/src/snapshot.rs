@@ -98,8 +98,7 @@ pub struct Snapshot {
     pub session: Option<Session>,
 }
 
-/// A turn as a decision sees it.
-/// All but its row are empty for `Keys::turn_alone`.
+/// A turn as a decision sees it. All but its row are empty for [`Keys::turn_alone`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TurnRows {
     /// Its row in the inbox.

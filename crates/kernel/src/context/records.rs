@@ -66,12 +66,7 @@ impl Records {
         now: Timestamp,
         make: impl FnOnce() -> Result<Card, KernelError>,
     ) -> Result<Card, KernelError> {
-        if let Some(card) = self.cards.get(&id) {
-            return Ok(Card { created_at: now, ..card });
-        }
-        let card = make()?;
-        self.cards.insert(id, card.clone());
-        Ok(card)
+        recalled(self.cards.get(&id), now, make, |card| self.cards.insert(id, card))
     }
 
     /// The card of a list of tools, as if it were made now.
@@ -82,12 +77,8 @@ impl Records {
         now: Timestamp,
         make: impl FnOnce() -> Result<Card, KernelError>,
     ) -> Result<Card, KernelError> {
-        if let Some(card) = self.tools.get(&ToolsRef(project, text)) {
-            return Ok(Card { created_at: now, ..card });
-        }
-        let card = make()?;
-        self.tools.insert(ToolsKey(project.clone(), text.into()), card.clone());
-        Ok(card)
+        let known = self.tools.get(&ToolsRef(project, text));
+        recalled(known, now, make, |card| self.tools.insert(ToolsKey(project.clone(), text.into()), card))
     }
 
     /// Whether a card is stored, as far as is known here.
@@ -99,6 +90,21 @@ impl Records {
     pub(super) fn stored(&self, cards: impl IntoIterator<Item = CardId>) {
         cards.into_iter().for_each(|id| self.stored.insert(id, ()));
     }
+}
+
+/// The card that is known, or else a new one, which is kept.
+fn recalled(
+    known: Option<Card>,
+    now: Timestamp,
+    make: impl FnOnce() -> Result<Card, KernelError>,
+    keep: impl FnOnce(Card),
+) -> Result<Card, KernelError> {
+    if let Some(card) = known {
+        return Ok(Card { created_at: now, ..card });
+    }
+    let card = make()?;
+    keep(card.clone());
+    Ok(card)
 }
 
 /// A list of tools as it was sent.

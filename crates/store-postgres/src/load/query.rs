@@ -1,8 +1,8 @@
 //! The statement that reads the parts of a snapshot that are asked for, for many askers of one tenant at once.
 //!
 //! It is put together from those parts only, because starting a part costs more than running it. There are few
-//! combinations; each is put together once and planned once per connection. The tenant is named by the innermost row, which every part
-//! depends on, so that it is in force before any part is read; it is local to the statement.
+//! combinations; each is put together once and planned once per connection. The tenant is named by the innermost row,
+//! which every part depends on, so that it is in force before any part is read; it is local to the statement.
 
 use crate::{
     error::store_error,

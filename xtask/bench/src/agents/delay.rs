@@ -8,7 +8,6 @@ use serde_json::json;
 use super::AREA;
 use super::burst::{Burst, burst};
 use super::staff::Staff;
-use super::throughput;
 use crate::Plan;
 use crate::costs::{Before, Total};
 use crate::counting::Counting;
@@ -23,8 +22,8 @@ const WARM_UP: Duration = Duration::from_secs(1);
 /// Of the model's own rate, or of what the processors allow, whichever is lower.
 const TARGET: f64 = 0.9;
 
-/// What the processors allow is the rate of turns whose model takes no time, in the case before this one. It is measured here
-/// again, in turns with the other, because a machine is not equally fast all the time.
+/// What the processors allow is the rate of as many turns, of as many agents, whose model takes no time. It is measured in
+/// turns with the other, because a machine is not equally fast all the time.
 pub(super) async fn run(
     database: &dyn Database,
     counting: &Counting,
@@ -35,13 +34,13 @@ pub(super) async fn run(
     let reply = "All boats are in.";
     let slow = json!({ "reply": reply, "delay_ms": DELAY.as_millis() as u64 });
     let crew = Arc::new(staff.hire(CASE, slow, IN_FLIGHT).await?);
-    let at_once = Arc::new(staff.hire("agents_bound", json!({ "reply": reply }), throughput::AGENTS).await?);
+    let at_once = Arc::new(staff.hire("agents_bound", json!({ "reply": reply }), IN_FLIGHT).await?);
     burst(staff, &crew, IN_FLIGHT, WARM_UP).await?;
     let ideal = IN_FLIGHT as f64 / DELAY.as_secs_f64();
     let (mut rates, mut limits, mut ratios, mut latencies) = (vec![], vec![], vec![], Latencies::default());
     let (mut total, mut n) = (Total::default(), 0);
     for _ in 0..plan.rounds {
-        let bound = burst(staff, &at_once, throughput::IN_FLIGHT, plan.time).await?;
+        let bound = burst(staff, &at_once, IN_FLIGHT, plan.time).await?;
         let limit = (bound.latencies.len() as f64 / plan.time.as_secs_f64()).min(ideal);
         let before = Before::now(database, counting).await?;
         let Burst { latencies: times, all, requests } = burst(staff, &crew, IN_FLIGHT, plan.time).await?;

@@ -15,8 +15,8 @@ use crate::database::Database;
 use crate::measure::{Latencies, median};
 use crate::report::{Check, Line, Report};
 
-pub(super) const IN_FLIGHT: usize = 128;
-pub(super) const AGENTS: usize = 256;
+const IN_FLIGHT: usize = 128;
+const AGENTS: usize = 256;
 const RAW_CLIENTS: usize = 32;
 const WARM_UP: Duration = Duration::from_secs(2);
 /// The least share of the raw commit rate.
