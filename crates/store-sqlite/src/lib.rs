@@ -21,6 +21,7 @@ mod shelf;
 mod sql;
 mod store;
 mod turns;
+mod write_back;
 mod writer;
 
 pub use lock::Holder;

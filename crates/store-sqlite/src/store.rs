@@ -10,6 +10,7 @@ use crate::{
     readers::Readers,
     select::all,
     sql,
+    write_back::{Bounds, Log, WriteBack},
     writer::{self, Job, Work, Written},
 };
 use async_trait::async_trait;
@@ -81,10 +82,12 @@ impl SqliteStore {
         let mut conn = Connection::open(path)?;
         configure(&conn, WRITER_PAGES_KIB)?;
         // `synchronous=FULL` makes every commit durable before it is answered; WAL lets readers go on meanwhile.
-        conn.execute_batch(
-            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 16000",
-        )?;
+        conn.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL")?;
         migrate::migrate(&mut conn)?;
+        let log = Log::watch(&mut conn)?;
+        let behind = Connection::open(path)?;
+        configure(&behind, READER_PAGES_KIB)?;
+        behind.execute_batch("PRAGMA synchronous = FULL")?;
         let reader = || -> rusqlite::Result<Connection> {
             let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
             let conn = Connection::open_with_flags(path, flags)?;
@@ -92,7 +95,8 @@ impl SqliteStore {
             Ok(conn)
         };
         let readers = (0..READERS).map(|_| reader()).collect::<Result<_, _>>()?;
-        let (jobs, thread) = writer::start(conn).map_err(failed)?;
+        let write_back = WriteBack::start(behind, log, Bounds::USUAL).map_err(failed)?;
+        let (jobs, thread) = writer::start(conn, write_back).map_err(failed)?;
         Ok(Self {
             readers: Readers::new(readers),
             writer: Mutex::new(Some(Writer { jobs, thread, _lock: lock })),

@@ -4,7 +4,7 @@
 //! Why one thread: SQLite has one writer anyway, a pool of them starves some for seconds, and commits that share
 //! a sync cost a fraction of one each.
 
-use crate::{apply::apply, claim::Claim, error::store_error, sql};
+use crate::{apply::apply, claim::Claim, error::store_error, sql, write_back::WriteBack};
 use cardwire_model::{Commit, Conflict, ProjectId, Timestamp};
 use cardwire_store::{CommitError, StoreError};
 use rusqlite::{Connection, params};
@@ -46,18 +46,24 @@ pub(crate) struct Written {
 type Outcome = Result<Written, CommitError>;
 
 /// Starts the thread; it ends when every sender is gone.
-pub(crate) fn start(conn: Connection) -> std::io::Result<(mpsc::Sender<Job>, std::thread::JoinHandle<()>)> {
+pub(crate) fn start(
+    conn: Connection,
+    write_back: WriteBack,
+) -> std::io::Result<(mpsc::Sender<Job>, std::thread::JoinHandle<()>)> {
     let (sender, receiver) = mpsc::channel(QUEUE);
-    let thread =
-        std::thread::Builder::new().name("cardwire-writer".to_owned()).spawn(move || run(&conn, receiver))?;
+    let thread = std::thread::Builder::new()
+        .name("cardwire-writer".to_owned())
+        .spawn(move || run(&conn, write_back, receiver))?;
     Ok((sender, thread))
 }
 
-fn run(conn: &Connection, mut jobs: mpsc::Receiver<Job>) {
+fn run(conn: &Connection, write_back: WriteBack, mut jobs: mpsc::Receiver<Job>) {
     let mut group = Vec::with_capacity(GROUP);
     while jobs.blocking_recv_many(&mut group, GROUP) > 0 {
         answer(conn, &mut group);
+        write_back.look(conn);
     }
+    drop(write_back);
     // Leaves a small file behind and tells of nothing: the log is replayed on the next start anyway.
     let _ = conn.execute_batch("PRAGMA optimize; PRAGMA wal_checkpoint(TRUNCATE)");
 }
