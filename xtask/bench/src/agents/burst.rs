@@ -26,11 +26,14 @@ pub(super) struct Burst {
     pub(super) requests: u64,
 }
 
-/// Keeps so many turns in flight. Agents take turns, each has one at a time.
+/// Keeps so many turns in flight. Agents take turns, each has one at a time. The first turns begin one after the other
+/// within `spread`: begun at once, turns that all wait equally long would come and go as one crowd, with nothing to do in
+/// between.
 pub(super) async fn burst(
     staff: &Arc<Staff>,
     crew: &Arc<Crew>,
     in_flight: usize,
+    spread: Duration,
     time: Duration,
 ) -> anyhow::Result<Burst> {
     let before = staff.port.asked();
@@ -38,7 +41,12 @@ pub(super) async fn burst(
     let from = Instant::now() + RAMP;
     let mut clients = JoinSet::new();
     for number in 0..in_flight {
-        clients.spawn(ask(Arc::clone(staff), Arc::clone(crew), number, in_flight, (from, from + time)));
+        let (staff, crew) = (Arc::clone(staff), Arc::clone(crew));
+        let wait = spread.mul_f64(number as f64 / in_flight as f64);
+        clients.spawn(async move {
+            tokio::time::sleep(wait).await;
+            ask(staff, crew, number, in_flight, (from, from + time)).await
+        });
     }
     let mut burst = Burst::default();
     while let Some(done) = clients.join_next().await {

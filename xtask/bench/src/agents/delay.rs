@@ -35,15 +35,16 @@ pub(super) async fn run(
     let slow = json!({ "reply": reply, "delay_ms": DELAY.as_millis() as u64 });
     let crew = Arc::new(staff.hire(CASE, slow, IN_FLIGHT).await?);
     let at_once = Arc::new(staff.hire("agents_bound", json!({ "reply": reply }), IN_FLIGHT).await?);
-    burst(staff, &crew, IN_FLIGHT, WARM_UP).await?;
+    burst(staff, &crew, IN_FLIGHT, DELAY, WARM_UP).await?;
     let ideal = IN_FLIGHT as f64 / DELAY.as_secs_f64();
     let (mut rates, mut limits, mut ratios, mut latencies) = (vec![], vec![], vec![], Latencies::default());
     let (mut total, mut n) = (Total::default(), 0);
     for _ in 0..plan.rounds {
-        let bound = burst(staff, &at_once, IN_FLIGHT, plan.time).await?;
+        let bound = burst(staff, &at_once, IN_FLIGHT, Duration::ZERO, plan.time).await?;
         let limit = (bound.latencies.len() as f64 / plan.time.as_secs_f64()).min(ideal);
         let before = Before::now(database, counting).await?;
-        let Burst { latencies: times, all, requests } = burst(staff, &crew, IN_FLIGHT, plan.time).await?;
+        let Burst { latencies: times, all, requests } =
+            burst(staff, &crew, IN_FLIGHT, DELAY, plan.time).await?;
         total.add(&before, database, counting).await?;
         let (rate, requests) =
             (times.len() as f64 / plan.time.as_secs_f64(), requests as f64 / all.max(1) as f64);

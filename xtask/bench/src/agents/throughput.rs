@@ -62,7 +62,7 @@ async fn case(
     database.settle().await?;
     let clients = in_flight.min(RAW_CLIENTS);
     database.raw_commits(clients, WARM_UP).await?;
-    burst(staff, &crew, in_flight, WARM_UP).await?;
+    burst(staff, &crew, in_flight, Duration::ZERO, WARM_UP).await?;
 
     let (mut ours, mut raw, mut ratios) = (vec![], vec![], vec![]);
     let (mut latencies, mut total, mut n) = (Latencies::default(), Total::default(), 0);
@@ -73,7 +73,8 @@ async fn case(
             raw.push(database.raw_commits(clients, plan.time).await?);
         }
         let before = Before::now(database, counting).await?;
-        let Burst { latencies: times, all, requests } = burst(staff, &crew, in_flight, plan.time).await?;
+        let Burst { latencies: times, all, requests } =
+            burst(staff, &crew, in_flight, Duration::ZERO, plan.time).await?;
         total.add(&before, database, counting).await?;
         if !raw_first {
             raw.push(database.raw_commits(clients, plan.time).await?);
