@@ -170,10 +170,11 @@ impl Kernel {
     }
 
     /// [`Self::commit`] for callers that hold something while they commit: what follows is theirs to do, afterwards.
-    pub(crate) async fn apply(&self, commit: Commit) -> Result<FollowUp, CommitError> {
+    pub(crate) async fn apply(&self, mut commit: Commit) -> Result<FollowUp, CommitError> {
         if commit.is_empty() {
             return Ok(FollowUp::default());
         }
+        let served = self.line.serve(&mut commit, self.ids.as_ref());
         let follow_up = FollowUp::of(&commit);
         let (events, audit) = (!commit.events.is_empty(), !commit.audit.is_empty());
         let rings = doorbell::rings(&commit);
@@ -186,6 +187,7 @@ impl Kernel {
         );
         let begun = self.now();
         let outcome = self.store.commit(commit).instrument(span.clone()).await;
+        served.settle(outcome.as_ref().copied());
         let word = match &outcome {
             Ok(()) => "applied",
             Err(CommitError::Conflict(_)) => "conflict",

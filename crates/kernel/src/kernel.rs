@@ -13,7 +13,7 @@ use crate::{
     pmo::{PmoConfig, Slots},
     sessions::Pointed,
     spawn::Tasks,
-    turns::{Chunk, Turnstile, WAITING_CHUNKS},
+    turns::{Chunk, Line, Turnstile, WAITING_CHUNKS},
 };
 use cardwire_model::{
     BoxHead, BoxId, CardId, Hash256, Project, ProjectId, Timestamp, Token, TurnId, WorkerTarget,
@@ -81,6 +81,7 @@ pub struct Kernel {
     pub(crate) batch_looks: Looks,
     pub(crate) pmo_slots: Slots,
     pub(crate) bells: Bells,
+    pub(crate) line: Line,
     pub(crate) chunks: tokio::sync::broadcast::Sender<Arc<Chunk>>,
     pub(crate) watchdog: Policy,
     doorbell: Arc<dyn Doorbell>,
@@ -114,6 +115,7 @@ impl Kernel {
             batch_looks: Looks::default(),
             pmo_slots: Slots::new(&config.pmo),
             bells: Bells::default(),
+            line: Line::default(),
             chunks: tokio::sync::broadcast::Sender::new(WAITING_CHUNKS),
             watchdog: config.watchdog,
             doorbell: config.doorbell,

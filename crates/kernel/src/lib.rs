@@ -51,7 +51,8 @@ pub use sessions::{
 };
 pub use tokens::Minted;
 pub use turns::{
-    Chunk, ClaimRequest, Hydrated, NewProfile, NewTurnCard, TickAction, TickReport, TurnView, ViewedTurn,
+    Chunk, ClaimRequest, Hydrated, NewProfile, NewTurnCard, Place, TickAction, TickReport, TurnView,
+    ViewedTurn,
 };
 pub use verify::{RealmReport, VerifyReport};
 

@@ -18,7 +18,8 @@ use crate::{
     trouble::{Logged, Trouble},
 };
 use cardwire_llm::Keys;
-use serde_json::json;
+use futures_util::{StreamExt as _, stream::FuturesUnordered};
+use serde_json::{Value, json};
 use std::{collections::HashMap, future::Future, sync::Arc, time::Duration};
 use tokio::{
     sync::watch,
@@ -31,6 +32,10 @@ use tracing::Instrument;
 const HEARTBEAT: Duration = Duration::from_secs(5);
 /// How long one claim waits.
 const CLAIM_WAIT_MS: u64 = 20_000;
+/// Claims that wait at once: while the answer to one is read, turns come to the other.
+const CLAIMS: usize = 2;
+/// Most turns that one claim asks for.
+const CLAIM_MAX: usize = 100;
 /// Pause after a claim that failed.
 const PAUSE: Duration = Duration::from_millis(500);
 
@@ -83,21 +88,27 @@ impl Worker {
     /// Works until `stop` says so.
     pub async fn run(&self, mut stop: watch::Receiver<bool>) {
         let mut turns = Turns::default();
-        let mut recover = true;
+        let mut claims = FuturesUnordered::new();
+        let (mut asked, mut recover) = (0, true);
         while !*stop.borrow() {
             turns.sweep();
-            let free = self.config.turns.saturating_sub(turns.running.len());
-            if free == 0 {
-                tokio::select! {
-                    _ = turns.running.join_next() => {}
-                    _ = stop.changed() => {}
-                }
+            let free = self.config.turns.saturating_sub(turns.running.len() + asked);
+            // What is given back must be none of what another claim is about to bring.
+            let at_once = if recover { 1 } else { CLAIMS };
+            if free > 0 && claims.len() < at_once {
+                let ask = free.div_ceil(at_once - claims.len()).min(CLAIM_MAX);
+                let body = self.claim_body(ask, recover, &turns);
+                asked += ask;
+                claims.push(async move { (ask, self.claim(body).await) });
                 continue;
             }
             let claimed = tokio::select! {
-                claimed = self.claim(free, recover, &turns) => claimed,
+                Some(claimed) = claims.next() => claimed,
+                Some(_) = turns.running.join_next(), if free == 0 => continue,
                 _ = stop.changed() => break,
             };
+            let (ask, claimed) = claimed;
+            asked -= ask;
             match claimed {
                 Ok(leases) => {
                     recover = false;
@@ -106,7 +117,8 @@ impl Worker {
                     }
                 }
                 Err(trouble) => {
-                    recover = true;
+                    claims.clear();
+                    (asked, recover) = (0, true);
                     tracing::warn!(trouble = %Logged(&trouble), "could not claim turns");
                     tokio::select! {
                         () = tokio::time::sleep(PAUSE) => {}
@@ -115,16 +127,17 @@ impl Worker {
                 }
             }
         }
+        drop(claims);
         self.wind_up(turns).await;
         self.shop.mcp.close().await;
     }
 
-    /// Asks for turns. What was given in an answer that never came is given back first, as is what an earlier worker of
+    /// What to ask for. What was given in an answer that never came is given back first, as is what an earlier worker of
     /// this name held.
-    async fn claim(&self, free: usize, recover: bool, turns: &Turns) -> Result<Vec<Lease>, Trouble> {
+    fn claim_body(&self, ask: usize, recover: bool, turns: &Turns) -> Value {
         let config = &self.config;
         let mut body = json!({
-            "worker_target": config.target, "worker_id": config.name, "max_turns": free.min(100),
+            "worker_target": config.target, "worker_id": config.name, "max_turns": ask,
             "wait_ms": CLAIM_WAIT_MS, "start": true, "hydrate": true,
             "recover": recover,
         });
@@ -134,6 +147,10 @@ impl Worker {
         if let Some(projects) = &config.projects {
             body["projects"] = projects.clone().into();
         }
+        body
+    }
+
+    async fn claim(&self, body: Value) -> Result<Vec<Lease>, Trouble> {
         let answer = self.line.post("/l0/claim".to_owned(), None, &body, None, None).await?;
         read(answer["leases"].clone())
     }

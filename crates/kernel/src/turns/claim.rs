@@ -1,6 +1,7 @@
 //! Claiming: a worker waits for rows and is given leases.
 
-use crate::{Caller, Kernel, KernelError};
+use super::line::Room;
+use crate::{Caller, Kernel, KernelError, doorbell::Bell};
 use cardwire_model::{Hash256, ProjectId, TurnId, WorkerTarget};
 use cardwire_protocol::{
     Moment,
@@ -36,6 +37,17 @@ pub struct ClaimRequest {
 
 /// How long a waiting claim goes without looking. Work of other processes is found this way when no bus tells of it.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// Between two looks at a turn of which nobody knows whether it was given, in milliseconds.
+const PAUSES_MS: [u64; 5] = [5, 20, 75, 300, 600];
+
+/// Why a claim does not wait any longer.
+#[derive(PartialEq, Eq)]
+enum Woken {
+    Served,
+    Rung,
+    ToLook,
+    Over,
+}
 
 impl Kernel {
     /// Claims what waits for the worker, and waits for it if need be.
@@ -44,6 +56,7 @@ impl Kernel {
         if request.recover {
             self.recover(caller, request).await?;
         }
+        self.give_back_forsaken(caller).await;
         let bell = self.bells.listen(&request.worker_target, &request.projects);
         let end = tokio::time::sleep(request.wait);
         tokio::pin!(end);
@@ -56,24 +69,66 @@ impl Kernel {
             ring.as_mut().enable();
             let rings = bell.rings();
             if must_look || !bell.is_spent(self.now(), LOOK_EVERY) {
-                let now = self.now();
-                let leases = self.claim_now(caller, request).await?;
-                if leases.len() < request.max_turns {
-                    bell.looked(rings, now);
-                } else {
-                    bell.pass_on();
-                }
+                let leases = self.look(caller, request, &bell, rings).await?;
                 if !leases.is_empty() || request.wait.is_zero() {
                     tracing::Span::current().record("cardwire.claim.leases", leases.len());
                     return Ok(leases);
                 }
             }
-            tokio::select! {
-                () = ring => must_look = false,
-                () = tokio::time::sleep(LOOK_EVERY) => must_look = true,
-                () = &mut end => return Ok(vec![]),
-                () = stop.stopped() => return Ok(vec![]),
+            let place = self.stand_in_line(request, request.max_turns);
+            let woken = tokio::select! {
+                () = place.served() => Woken::Served,
+                () = ring => Woken::Rung,
+                () = tokio::time::sleep(LOOK_EVERY) => Woken::ToLook,
+                () = &mut end => Woken::Over,
+                () = stop.stopped() => Woken::Over,
+            };
+            let leases = self.leave_line(place, &PAUSES_MS).await;
+            if !leases.is_empty() && woken == Woken::Rung {
+                // Somebody else should look.
+                bell.pass_on();
             }
+            must_look = woken == Woken::ToLook;
+            if !leases.is_empty() || woken == Woken::Over {
+                tracing::Span::current().record("cardwire.claim.leases", leases.len());
+                return Ok(leases);
+            }
+        }
+    }
+
+    /// Claims what is there. Turns may come by themselves meanwhile, and take of the same room.
+    async fn look(
+        &self,
+        caller: &Caller,
+        request: &ClaimRequest,
+        bell: &Bell,
+        rings: u64,
+    ) -> Result<Vec<Lease>, KernelError> {
+        let now = self.now();
+        let (found, came) = if request.wait.is_zero() {
+            (self.claim_now(caller, request).await, vec![])
+        } else {
+            let place = self.stand_in_line(request, request.max_turns);
+            let found = self.claim_within(caller, request, Some(place.room())).await;
+            (found, self.leave_line(place, &PAUSES_MS).await)
+        };
+        match found {
+            Ok(mut found) => {
+                if found.len() + came.len() < request.max_turns {
+                    bell.looked(rings, now);
+                } else {
+                    bell.pass_on();
+                }
+                // Those are older.
+                found.extend(came);
+                Ok(found)
+            }
+            // What was given must not be lost.
+            Err(error) if !came.is_empty() => {
+                tracing::warn!(%error, "could not look for turns");
+                Ok(came)
+            }
+            Err(error) => Err(error),
         }
     }
 
@@ -83,6 +138,15 @@ impl Kernel {
         caller: &Caller,
         request: &ClaimRequest,
     ) -> Result<Vec<Lease>, KernelError> {
+        self.claim_within(caller, request, None).await
+    }
+
+    async fn claim_within(
+        &self,
+        caller: &Caller,
+        request: &ClaimRequest,
+        room: Option<Room>,
+    ) -> Result<Vec<Lease>, KernelError> {
         let moment = self.moment(caller);
         let query = ClaimQuery {
             worker_target: request.worker_target.clone(),
@@ -91,7 +155,7 @@ impl Kernel {
             limit: request.max_turns,
         };
         let claims: Arc<Mutex<BTreeMap<ProjectId, Claimed>>> = Arc::default();
-        let decide = self.decide_claim(request, moment, Arc::clone(&claims));
+        let decide = self.decide_claim(request, moment, room, Arc::clone(&claims));
         let applied = match self.store.claim(&query, decide).await {
             Ok(applied) => applied,
             Err(CommitError::Conflict(_)) => vec![],
@@ -119,11 +183,18 @@ impl Kernel {
         &self,
         request: &ClaimRequest,
         moment: Moment,
+        room: Option<Room>,
         claims: Arc<Mutex<BTreeMap<ProjectId, Claimed>>>,
     ) -> DecideClaim {
         let claim = Claim { worker_id: request.worker_id.clone(), start: request.start };
         let ids = Arc::clone(&self.ids);
-        Arc::new(move |project: &ProjectId, rows: Vec<Claimable>| {
+        Arc::new(move |project: &ProjectId, mut rows: Vec<Claimable>| {
+            let mut claims = claims.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(room) = &room {
+                // A decision may be asked for again.
+                room.give_back(claims.remove(project).map_or(0, |claimed| claimed.leases.len()));
+                rows.truncate(room.take(rows.len()));
+            }
             let candidates: Vec<_> = rows.iter().map(candidate).collect();
             let secret = || {
                 let secret = ids.secret();
@@ -131,7 +202,11 @@ impl Kernel {
             };
             let claimed = claim::decide(project, &candidates, &claim, &secret, &moment);
             let commit = claimed.commit.clone();
-            claims.lock().unwrap_or_else(PoisonError::into_inner).insert(project.clone(), claimed);
+            if let Some(room) = &room {
+                // Rows that were put away, and second rows of an agent, are no leases.
+                room.give_back(rows.len() - claimed.leases.len());
+            }
+            claims.insert(project.clone(), claimed);
             commit
         })
     }

@@ -62,6 +62,7 @@ impl Kernel {
     pub async fn tick(&self, now: Option<Timestamp>) -> Result<TickReport, KernelError> {
         let now = now.unwrap_or_else(|| self.now());
         let mut round = Round { now, actions: vec![], rung: HashSet::new() };
+        self.give_back_forsaken(&Caller { actor: Actor::system("watchdog") }).await;
         // Batches first: the branches of one whose time is up are canceled, whatever else they are late for (BM-18).
         self.tick_sweeps(&mut round).await?;
         self.tick_batches(&mut round).await?;

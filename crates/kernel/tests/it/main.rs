@@ -10,6 +10,7 @@
 
 mod context;
 mod desk;
+mod line;
 mod sim;
 mod waiting;
 mod watchdog;

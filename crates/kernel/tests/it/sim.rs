@@ -99,8 +99,9 @@ fn no_fault_breaks_a_promise() {
         );
     }
     let reasons = CloseReason::ALL.iter().map(|reason| reason.as_str());
-    for verb in
-        ["nested fork", "cancel batch", "join", "reaped parent", "given up"].into_iter().chain(reasons)
+    for verb in ["claim at once", "nested fork", "cancel batch", "join", "reaped parent", "given up"]
+        .into_iter()
+        .chain(reasons)
     {
         assert!(report.verbs.contains_key(verb), "{verb} never happened: {report:?}");
     }

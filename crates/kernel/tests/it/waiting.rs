@@ -15,7 +15,7 @@ async fn a_waiting_claim_is_woken_by_a_dispatch() {
         desk.dispatch("a").await
     });
     assert_eq!(leases.unwrap()[0].turn_id, receipt.turn_id);
-    // On paused time nothing but the bell can have woken it.
+    // On paused time only the dispatch can have woken it.
     assert_eq!(begun.elapsed(), Duration::ZERO);
 }
 

@@ -1,10 +1,14 @@
 //! Claim: a worker takes rows that wait for it (DP-15, API-10). The store holds the rows meanwhile, so that no row is
 //! given to two workers (invariant 10); here it is decided what each of them becomes.
 
+mod at_once;
+
+pub use at_once::{Waiting, at_once};
+
 use crate::Moment;
 use cardwire_model::{
     AgentId, BoxId, Channel, Commit, Hash256, Head, InboxId, InboxItem, InboxKind, InboxStatus, Live,
-    LiveState, Nudge, ProjectId, StepId, TurnEpoch, TurnId, TurnPayload, Write,
+    LiveState, Nudge, ProjectId, StepId, Timestamp, TurnEpoch, TurnId, TurnPayload, Write,
 };
 
 /// Who claims.
@@ -14,6 +18,19 @@ pub struct Claim {
     pub worker_id: String,
     /// Start what is claimed in the same commit.
     pub start: bool,
+}
+
+impl Claim {
+    /// The row in the hands of who claims.
+    fn taken(&self, row: &InboxItem, status: InboxStatus, now: Timestamp) -> InboxItem {
+        InboxItem {
+            status,
+            worker_id: Some(self.worker_id.clone()),
+            processed_at: Some(now),
+            next_retry_at: None,
+            ..row.clone()
+        }
+    }
 }
 
 /// A row to be claimed, with what belongs to it.
@@ -71,6 +88,23 @@ pub struct LeasedTurn {
     pub payload: Option<TurnPayload>,
     /// Whether it runs already.
     pub started: bool,
+}
+
+impl LeasedTurn {
+    fn of(live: &Live, row: &InboxItem, secret: [u8; 32], started: bool) -> Self {
+        Self {
+            secret,
+            profile_box: live.profile_box,
+            context_box: live.context_box,
+            output_box: live.output_box,
+            channel: live.channel.clone(),
+            depth: live.depth,
+            parent_step: live.parent_step.clone(),
+            parent_turn: row.parent_turn,
+            payload: TurnPayload::from_stored(&row.payload).ok(),
+            started,
+        }
+    }
 }
 
 /// What a worker is to do.
@@ -153,19 +187,14 @@ fn decide_one(
     let (secret, hash) = secret();
     // A turn to be run is claimed by its own row; one to be resumed by the report that completes it.
     let turn_row = candidate.turn.unwrap_or(item);
-    let taken = |row: &InboxItem, status: InboxStatus| InboxItem {
-        status,
-        worker_id: Some(claim.worker_id.clone()),
-        processed_at: Some(moment.now),
-        next_retry_at: None,
-        ..row.clone()
-    };
     let writes = &mut claimed.commit.writes;
-    let own = InboxItem { token_hash: Some(hash), ..taken(turn_row, InboxStatus::Processing) };
+    let own =
+        InboxItem { token_hash: Some(hash), ..claim.taken(turn_row, InboxStatus::Processing, moment.now) };
     writes.push(Write::UpdateInbox { from: turn_row.status, item: Box::new(own) });
     if kind == LeaseKind::Resume {
         let status = if claim.start { InboxStatus::Consumed } else { InboxStatus::Processing };
-        writes.push(Write::UpdateInbox { from: item.status, item: Box::new(taken(item, status)) });
+        let report = claim.taken(item, status, moment.now);
+        writes.push(Write::UpdateInbox { from: item.status, item: Box::new(report) });
     }
     if claim.start {
         let mut to = head.clone();
@@ -185,18 +214,7 @@ fn decide_one(
         turn_id: live.turn_id,
         epoch: head.epoch,
         trace_id: live.trace_id.clone(),
-        turn: Some(LeasedTurn {
-            secret,
-            profile_box: live.profile_box,
-            context_box: live.context_box,
-            output_box: live.output_box,
-            channel: live.channel.clone(),
-            depth: live.depth,
-            parent_step: live.parent_step.clone(),
-            parent_turn: turn_row.parent_turn,
-            payload: TurnPayload::from_stored(&turn_row.payload).ok(),
-            started: claim.start,
-        }),
+        turn: Some(LeasedTurn::of(live, turn_row, secret, claim.start)),
     });
 }
 

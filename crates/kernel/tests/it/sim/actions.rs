@@ -1,5 +1,6 @@
 //! What clients, workers, tools, operators and the world itself do, each as one operation.
 
+mod claims;
 mod delegations;
 
 use super::{
@@ -8,7 +9,7 @@ use super::{
     world::{Current, Held, OpenTool, Place, WORKERS, World, caller, target},
 };
 use cardwire_kernel::{
-    ClaimRequest, Done, KernelError, NewProfile, NewTurnCard,
+    Done, KernelError, NewProfile, NewTurnCard,
     protocol::{
         Rejection,
         project::create::CreateProject,
@@ -30,7 +31,7 @@ use cardwire_kernel::{
 use cardwire_model::{
     CanonicalJson, CardDraft, Channel, Hash256, ProjectSettings, TaskStatus, TurnId, card::ToolStatus, limits,
 };
-use std::{rc::Rc, time::Duration};
+use std::rc::Rc;
 
 fn json(text: &str) -> CanonicalJson {
     CanonicalJson::parse(text, "json").unwrap()
@@ -100,7 +101,7 @@ pub(super) fn any(world: &Rc<World>) -> Operation {
         // Enough to keep inboxes busy; more would only be drained at the end.
         0..10 if has_room(world) => free(world, dispatch(Rc::clone(world))),
         10..12 if has_room(world) => free(world, delegations::by_operator(Rc::clone(world))),
-        0..24 => free(world, claim(Rc::clone(world))),
+        0..24 => free(world, claims::claim(Rc::clone(world))),
         24..68 => work(world),
         68..76 => report(world),
         76..82 => zombie(world),
@@ -191,51 +192,6 @@ async fn dispatch(world: Rc<World>) {
 
 fn fail(world: &World, what: String) {
     world.shared.observer.lock().unwrap().violation.get_or_insert(what);
-}
-
-async fn claim(world: Rc<World>) {
-    let worker = world.shared.below(WORKERS);
-    if world.paused.borrow()[worker] > 0 {
-        return;
-    }
-    let rung = {
-        let mut rings = world.shared.rings.lock().unwrap();
-        match rings.pop_front() {
-            Some((0, _)) => true,
-            Some((late, target)) => {
-                rings.push_back((late - 1, target));
-                false
-            }
-            None => false,
-        }
-    };
-    if !rung && !world.shared.chance(200) {
-        return;
-    }
-    let request = ClaimRequest {
-        worker_target: target(),
-        worker_id: format!("w{worker}"),
-        max_turns: 1 + world.shared.below(3),
-        wait: Duration::ZERO,
-        projects: None,
-        start: world.shared.chance(500),
-        recover: false,
-        holding: vec![],
-    };
-    let Ok(leases) = world.kernel().claim_now(&caller(), &request).await else { return };
-    for lease in leases {
-        world.shared.observer.lock().unwrap().invariant_10_a_lease_is_given_once(&lease);
-        if lease.kind == LeaseKind::Stop {
-            let mut workers = world.workers.borrow_mut();
-            workers[worker].retain(|held| held.lease.turn_id != lease.turn_id);
-            continue;
-        }
-        let held = Held { running: request.start, lease, calls: vec![], forks: vec![], steps: 0 };
-        if request.start && held.lease.kind == LeaseKind::Resume {
-            did(&world, "resume");
-        }
-        world.workers.borrow_mut()[worker].push(held);
-    }
 }
 
 fn did(world: &World, verb: &'static str) {

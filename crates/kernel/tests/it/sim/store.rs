@@ -79,7 +79,7 @@ impl SimStore {
 }
 
 /// Gives way once.
-async fn pause() {
+pub(super) async fn pause() {
     let mut given = false;
     std::future::poll_fn(|context| {
         if given {

@@ -3,8 +3,8 @@
 //! known by its whole shape, so that nothing else passes for one.
 
 use cardwire_model::{
-    AuditAction, Batch, BranchStatus, Commit, InboxKind, InboxStatus, NewAudit, Nudge, Status, Sweep, TurnId,
-    Write,
+    AuditAction, Batch, BranchStatus, Commit, InboxItem, InboxKind, InboxStatus, NewAudit, Nudge, Status,
+    Sweep, TurnId, Write,
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub(super) fn of(commit: &Commit) -> Author {
         [Write::MoveBranch { from: BranchStatus::Dispatched, .. }] => Author::Kernel,
         [Write::UpdateInbox { from: InboxStatus::Queued, item }, Write::MoveHead { guard, to, .. }]
             if guard.status == Status::Idle
-                && item.status == InboxStatus::Pending
+                && is_leased(item)
                 && to.live.as_ref().is_some_and(|live| live.turn_id == item.turn_id) =>
         {
             Author::Kernel
@@ -57,6 +57,11 @@ pub(super) fn of(commit: &Commit) -> Author {
     }
 }
 
+/// To be claimed, or claimed by one who waited for it.
+fn is_leased(item: &InboxItem) -> bool {
+    matches!(item.status, InboxStatus::Pending | InboxStatus::Processing)
+}
+
 fn is_cancel(row: &NewAudit) -> bool {
     row.action == AuditAction::BatchCancel && row.actor == SWEEPER
 }
@@ -66,7 +71,7 @@ fn is_of_join(batch: &Batch, write: &Write) -> bool {
     match write {
         Write::Enqueue(item) => item.kind == InboxKind::ToolResult && Some(item.turn_id) == batch.parent_turn,
         Write::UpdateInbox { from, item } => {
-            let is_next = *from == InboxStatus::Queued && item.status == InboxStatus::Pending;
+            let is_next = *from == InboxStatus::Queued && is_leased(item);
             item.agent_id == batch.parent_agent && (is_next || Some(item.turn_id) == batch.parent_turn)
         }
         Write::MoveHead { guard, .. } => guard.agent_id == batch.parent_agent && guard.status != Status::Idle,
