@@ -28,7 +28,9 @@ const TURNS: u64 = 100_000;
 /// Seeds that once failed, kept for ever.
 ///
 /// - A row was put back while its worker was about to start the turn; the next claim put away the row of a running turn.
-const REGRESSIONS: &[u64] = &[2_921_718_047_342_611_432];
+/// - A row was put back, and claimed again, before the worker it was claimed for at once came for it.
+const REGRESSIONS: &[u64] =
+    &[2_921_718_047_342_611_432, 14_660_139_922_238_775_043, 8_625_488_664_893_214_144];
 
 fn turns_wanted() -> u64 {
     std::env::var("CARDWIRE_SIM_TURNS").map_or(TURNS, |text| text.parse().expect("a number of turns"))

@@ -14,8 +14,8 @@ use batches::Batches;
 pub(crate) use batches::wrong_entries;
 use cardwire_kernel::protocol::turn::claim::{Lease, LeaseKind};
 use cardwire_model::{
-    AgentId, BoxId, CardId, Commit, EventKind, Head, InboxItem, InboxKind, InboxStatus, NewEvent, Realm,
-    Timestamp, TurnEpoch, TurnId, Write,
+    AgentId, BoxId, CardId, Commit, EventKind, Hash256, Head, InboxItem, InboxKind, InboxStatus, NewEvent,
+    Realm, Timestamp, TurnEpoch, TurnId, Write,
 };
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
@@ -29,6 +29,8 @@ pub(super) struct Observer {
     answers: HashMap<(TurnId, String), u32>,
     results: HashMap<String, u32>,
     leases: HashMap<(TurnId, TurnEpoch), u32>,
+    /// The hash of the secret that opens each lease.
+    secrets: HashMap<(TurnId, TurnEpoch), Hash256>,
     /// Tool calls without an answer.
     open_calls: HashSet<(TurnId, String)>,
     /// Turns that a turn has started, without those of batches.
@@ -218,6 +220,7 @@ impl Observer {
         if self.turns.insert(item.turn_id, model).is_some() {
             self.fail(format!("invariant 7: {} was enqueued twice", item.turn_id));
         }
+        self.claimed(item);
         if item.status == InboxStatus::Queued {
             self.agents.entry(agent).or_default().queue.push_back(item.turn_id);
         }
@@ -240,7 +243,9 @@ impl Observer {
         {
             // Put back: it may be handed out again.
             self.leases.remove(&(item.turn_id, epoch));
+            self.secrets.remove(&(item.turn_id, epoch));
         }
+        self.claimed(item);
         let Some(ended) = &item.ended else { return };
         ended_now.insert(item.turn_id);
         if !self.cards.contains(&ended.deliverable) {
@@ -255,6 +260,13 @@ impl Observer {
         }
         let agent = self.agents.entry((realm.clone(), item.agent_id.clone())).or_default();
         agent.queue.retain(|waiting| *waiting != item.turn_id);
+    }
+
+    fn claimed(&mut self, item: &InboxItem) {
+        if let (InboxStatus::Processing, Some(epoch), Some(hash)) = (item.status, item.epoch, item.token_hash)
+        {
+            self.secrets.insert((item.turn_id, epoch), hash);
+        }
     }
 
     fn moved(&mut self, realm: &Realm, to: &Head, replaced: &mut Vec<TurnId>) {
@@ -376,12 +388,15 @@ impl Observer {
         }
     }
 
-    /// DP-15: a worker was given a lease.
+    /// DP-15: a worker was given a lease. One whose row was put back before its worker came for it is nobody's:
+    /// what it still opens is opened by whoever claims next, or by its own start.
     pub(super) fn invariant_10_a_lease_is_given_once(&mut self, lease: &Lease) {
-        if lease.kind != LeaseKind::Turn {
+        let (key, hash) =
+            ((lease.turn_id, lease.epoch), lease.turn.as_ref().map(|turn| Hash256::of(&turn.secret)));
+        if lease.kind != LeaseKind::Turn || self.secrets.get(&key).copied() != hash {
             return;
         }
-        let count = self.leases.entry((lease.turn_id, lease.epoch)).or_default();
+        let count = self.leases.entry(key).or_default();
         *count += 1;
         if *count > 1 {
             self.fail(format!("invariant 10: {} was given to two workers", lease.turn_id));
