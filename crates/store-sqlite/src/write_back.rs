@@ -93,11 +93,11 @@ impl WriteBack {
         let (working, done, pages) = (Arc::clone(&at_work), Arc::clone(&nearly), log.clone());
         let work = move || {
             while asked.recv().is_ok() {
-                // What SQLite tells is how long the log was when it began.
-                let is_little =
-                    |()| written_back(&conn).is_some_and(|written| pages.pages() - written <= bounds.few);
-                let is_little = std::iter::repeat_n((), ROUNDS).any(is_little);
-                done.store(is_little, Ordering::Release);
+                let leaves_little = |_| {
+                    // SQLite tells how long the log was when it began; more has come since.
+                    written_back(&conn).is_some_and(|written| pages.pages() - written <= bounds.few)
+                };
+                done.store((0..ROUNDS).any(leaves_little), Ordering::Release);
                 working.set(false);
             }
         };
@@ -142,7 +142,8 @@ fn written_back(conn: &Connection) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
+    use tempfile::TempDir;
 
     const SMALL: Bounds = Bounds { begin: 100, few: 20, most: 400 };
 
@@ -153,6 +154,15 @@ mod tests {
         )
         .unwrap();
         conn
+    }
+
+    fn set_up(bounds: Bounds) -> (TempDir, PathBuf, Connection, WriteBack) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.db");
+        let mut writer = open(&path);
+        let log = Log::watch(&mut writer).unwrap();
+        let write_back = WriteBack::start(Connection::open(&path).unwrap(), log, bounds).unwrap();
+        (folder, path, writer, write_back)
     }
 
     /// Commits so often, at least one page each, and answers how long the log was at most.
@@ -169,12 +179,7 @@ mod tests {
     /// By the thread alone: the writer is never made to wait.
     #[test]
     fn the_log_begins_anew_while_commits_go_on() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("t.db");
-        let mut writer = open(&path);
-        let log = Log::watch(&mut writer).unwrap();
-        let bounds = Bounds { most: i64::MAX, ..SMALL };
-        let write_back = WriteBack::start(Connection::open(&path).unwrap(), log, bounds).unwrap();
+        let (_folder, path, writer, write_back) = set_up(Bounds { most: i64::MAX, ..SMALL });
         let (mut commits, mut before) = (0, 0);
         while write_back.log.pages() >= before {
             assert!(commits < 100_000, "{before} pages");
@@ -192,12 +197,7 @@ mod tests {
     /// A disk that cannot keep up: nobody but the writer writes back, and it does.
     #[test]
     fn commits_wait_when_the_log_is_longest() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("t.db");
-        let mut writer = open(&path);
-        let log = Log::watch(&mut writer).unwrap();
-        let bounds = Bounds { begin: i64::MAX, ..SMALL };
-        let write_back = WriteBack::start(Connection::open(&path).unwrap(), log, bounds).unwrap();
+        let (_folder, _, writer, write_back) = set_up(Bounds { begin: i64::MAX, ..SMALL });
         let longest = commit(&writer, &write_back, 1_000);
         assert!((SMALL.most..SMALL.most + 10).contains(&longest), "{longest} pages");
     }
@@ -205,11 +205,7 @@ mod tests {
     /// A reader that stays keeps the log from beginning anew, and no longer.
     #[test]
     fn a_long_read_makes_the_log_longer_and_harms_nothing() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("t.db");
-        let mut writer = open(&path);
-        let log = Log::watch(&mut writer).unwrap();
-        let write_back = WriteBack::start(Connection::open(&path).unwrap(), log, SMALL).unwrap();
+        let (_folder, path, writer, write_back) = set_up(SMALL);
         let reader = Connection::open(&path).unwrap();
         reader.execute_batch("BEGIN; SELECT count(*) FROM t").unwrap();
         assert!(commit(&writer, &write_back, 1_000) > 2 * SMALL.most);

@@ -2,12 +2,12 @@
 //! so that the turn need not be looked for and its row is written once. Only a help: a turn that nobody here waits for is
 //! rung for, and found by looking.
 
+use super::recover::giving_back;
 use crate::{Caller, ClaimRequest, Kernel, KernelError, ids::IdSource};
 use cardwire_model::{Commit, Hash256, InboxItem, ProjectId, Realm, WorkerTarget};
 use cardwire_protocol::turn::{
-    Command, Fence, Proof,
+    Fence, Proof,
     claim::{Claim, Lease, Waiting, at_once},
-    release::Release,
 };
 use cardwire_store::{CommitError, StoreError};
 use std::{
@@ -245,8 +245,7 @@ impl Kernel {
         for lease in forsaken {
             let Some(hash) = secret_of(&lease) else { continue };
             let fence = Fence { turn_id: lease.turn_id, epoch: lease.epoch, proof: Proof::Lease(hash) };
-            let reason = Some("claim_forsaken".to_owned());
-            let release = Command::Release(Release { fence, defer_seconds: None, reason, keep_calls: true });
+            let release = giving_back(fence, "claim_forsaken");
             match self.turn_command(&lease.project, caller, release, None).await {
                 // It was not given after all, or is past it.
                 Ok(_) | Err(KernelError::Rejected(_)) => {}

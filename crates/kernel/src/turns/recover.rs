@@ -74,12 +74,16 @@ impl Kernel {
     ) -> Result<(), KernelError> {
         let Some(epoch) = item.epoch else { return Ok(()) };
         let fence = Fence { turn_id: item.turn_id, epoch, proof: Proof::Operator };
-        let reason = Some(REASON.to_owned());
-        let release = Release { fence, defer_seconds: None, reason, keep_calls: true };
-        match self.turn_command(project, caller, Command::Release(release), None).await {
+        match self.turn_command(project, caller, giving_back(fence, REASON), None).await {
             // One that waits for its tools, or has ended meanwhile, needs nobody.
             Ok(_) | Err(KernelError::Rejected(Rejection::Conflict(_) | Rejection::StaleTurn(..))) => Ok(()),
             Err(error) => Err(error),
         }
     }
+}
+
+/// Gives back a turn whose worker does not know of it. Its open calls stay open.
+pub(super) fn giving_back(fence: Fence, reason: &str) -> Command {
+    let reason = Some(reason.to_owned());
+    Command::Release(Release { fence, defer_seconds: None, reason, keep_calls: true })
 }

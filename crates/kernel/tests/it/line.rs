@@ -163,4 +163,6 @@ async fn a_claim_that_waits_is_given_at_most_what_it_asked_for() {
         given.extend(leases.iter().map(|lease| lease.turn_id));
     }
     assert_eq!(given, turns);
+    let nothing = Desk::request(0, Duration::from_secs(1));
+    assert!(desk.kernel.claim(&caller(), &nothing).await.unwrap().is_empty());
 }
