@@ -12,6 +12,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 const FORGET_EVERY: Duration = Duration::from_secs(600);
 /// Pause between two rounds of numbering: events that come meanwhile share one round, and its sync.
 const NUMBER_PAUSE: Duration = Duration::from_millis(10);
+/// The same between two rounds of sealing, which nobody waits for (SEC-05).
+const SEAL_PAUSE: Duration = Duration::from_millis(50);
 
 pub(crate) fn start(kernel: &Arc<Kernel>) {
     let tasks = kernel.tasks();
@@ -55,6 +57,10 @@ impl Kernel {
             }
             if let Err(error) = self.seal_audit().await {
                 tracing::warn!(%error, "could not seal audit rows");
+            }
+            tokio::select! {
+                () = tokio::time::sleep(SEAL_PAUSE) => {}
+                () = stop.stopped() => return,
             }
         }
     }

@@ -138,7 +138,9 @@ fn configure(conn: &Connection, pages_kib: u32) -> rusqlite::Result<()> {
     // Plans must not depend on bound values: otherwise statements are compiled again when those change.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     conn.pragma_update(None, "cache_size", -i64::from(pages_kib))?;
-    conn.execute_batch("PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 268435456")
+    // The file is not mapped: after every commit a reader would take its mapping down and fault each page in again, which
+    // costs more than reading it.
+    conn.execute_batch("PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0")
 }
 
 #[async_trait]

@@ -60,6 +60,10 @@ fn what_workers_the_watchdog_and_batches_ask_for_is_found_by_indexes_made_for_it
             "state_agent_inbox_children (project_id=? AND parent_agent_turn_id=? AND agent_turn_id>?)",
         ),
         ("expect/output_free", "state_agent_inbox_writers (project_id=? AND output_box_id=?)"),
+        ("expect/chain_at", "audit_by_position (project_id=? AND position>?)"),
+        ("read/chain_head", "audit_by_position (project_id=? AND position>?)"),
+        ("read/unsealed_audit", "audit_unsealed (project_id=?)"),
+        ("read/unsealed_realms", "audit_unsealed"),
     ] {
         let plan = plan(&conn, &statements[name]);
         assert!(plan.iter().any(|line| line.contains(index)), "{name}: {plan:#?}");
@@ -144,6 +148,35 @@ fn no_statement_reads_a_whole_table() {
                 && !line.contains("audit_unsealed")
         };
         assert_eq!(plan.iter().find(is_scan), None, "{name}: {plan:#?}");
+    }
+}
+
+/// The seal of the audit log once read all of it, again and again.
+#[test]
+fn no_statement_reads_all_rows_of_a_project() {
+    // The last row by the order of the key; a page in that order; no more than so many, of an index that holds only those.
+    let known = [
+        "write/event",
+        "write/audit",
+        "read/last_position",
+        "read/steps",
+        "read/open_turns",
+        "read/unsealed_audit",
+    ];
+    let (conn, _directory) = database();
+    for (name, statement) in statements() {
+        let plan = plan(&conn, &statement);
+        let is_whole = |line: &&String| {
+            // A project is one row of its own table.
+            line.ends_with("(project_id=?)")
+                && !line.starts_with("SEARCH resource_projects ")
+                && !line.starts_with("SEARCH p USING PRIMARY KEY")
+        };
+        assert_eq!(
+            plan.iter().any(|line| is_whole(&line)),
+            known.contains(&name.as_str()),
+            "{name}: {plan:#?}"
+        );
     }
 }
 
