@@ -43,6 +43,8 @@ struct Given {
     under_way: usize,
     /// The claim has gone away.
     is_gone: bool,
+    /// Another claim of the same worker, which is given what was under way when this one left the line.
+    heir: Option<Arc<Spot>>,
     leases: Vec<Lease>,
     /// Whether these were given nobody knows: who committed them went away meanwhile, or was not told.
     unsure: Vec<Lease>,
@@ -59,15 +61,43 @@ impl Spot {
             && self.given().room > 0
     }
 
-    fn settle(&self, settle: impl FnOnce(&mut Given)) {
+    /// A commit with a turn for this one is under way. Answers how much room is left.
+    fn reserve(&self) -> usize {
         let mut given = self.given();
+        given.room -= 1;
+        given.under_way += 1;
+        given.room
+    }
+
+    /// Whether what is given here may be given there.
+    fn is_like(&self, other: &Self) -> bool {
+        (&self.claim, &self.target, &self.projects) == (&other.claim, &other.target, &other.projects)
+    }
+
+    fn settle(self: &Arc<Self>, settle: impl FnOnce(&mut Given)) {
+        let mut spot = Arc::clone(self);
+        let mut settle = Some(settle);
+        while let Some(heir) = spot.settle_here(&mut settle) {
+            spot = heir;
+        }
+    }
+
+    /// Settles what is under way here, unless it has gone to an heir. Nobody leaves the line in between.
+    fn settle_here(&self, settle: &mut Option<impl FnOnce(&mut Given)>) -> Option<Arc<Self>> {
+        let mut given = self.given();
+        if let Some(heir) = &given.heir {
+            return Some(Arc::clone(heir));
+        }
         given.under_way -= 1;
-        settle(&mut given);
+        if let Some(settle) = settle.take() {
+            settle(&mut given);
+        }
         if given.is_gone {
             self.forsake(&mut given);
         }
         drop(given);
         self.changed.notify_one();
+        None
     }
 
     fn forsake(&self, given: &mut Given) {
@@ -110,11 +140,16 @@ impl Place<'_> {
         self.until(|given| !given.leases.is_empty() || !given.unsure.is_empty() || is_over(given)).await;
     }
 
-    /// Leaves the line, and waits for what is under way.
+    /// Leaves the line. What is under way goes to another claim of the same worker, and is waited for only if there is none.
     async fn leave(self) -> Given {
         self.line.remove(&self.spot);
         self.until(|given| given.under_way == 0).await;
-        std::mem::take(&mut *self.spot.given())
+        let mut given = self.spot.given();
+        Given {
+            leases: std::mem::take(&mut given.leases),
+            unsure: std::mem::take(&mut given.unsure),
+            ..Given::default()
+        }
     }
 
     async fn until(&self, holds: impl Fn(&Given) -> bool) {
@@ -138,9 +173,40 @@ impl Line {
         self.spots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn stand(&self, request: &ClaimRequest, room: usize) -> Place<'_> {
+        let spot = Arc::new(Spot {
+            target: request.worker_target.clone(),
+            projects: request.projects.clone(),
+            claim: Claim { worker_id: request.worker_id.clone(), start: request.start },
+            given: Mutex::new(Given { room, ..Given::default() }),
+            changed: Notify::new(),
+            forsaken: Arc::clone(&self.forsaken),
+        });
+        self.spots().push(Arc::clone(&spot));
+        Place { line: self, spot }
+    }
+
+    /// Takes a spot out of the line. Another that is like it, and has room, is given what is under way.
     fn remove(&self, spot: &Arc<Spot>) {
-        self.spots().retain(|known| !Arc::ptr_eq(known, spot));
-        spot.given().room = 0;
+        let mut line = self.spots();
+        line.retain(|known| !Arc::ptr_eq(known, spot));
+        let mut given = spot.given();
+        given.room = 0;
+        if given.under_way == 0 || given.heir.is_some() {
+            return;
+        }
+        let Some(heir) =
+            line.iter().find(|other| other.is_like(spot) && other.given().room >= given.under_way)
+        else {
+            return;
+        };
+        let heir = Arc::clone(heir);
+        let mut inherits = heir.given();
+        inherits.room -= given.under_way;
+        inherits.under_way += given.under_way;
+        drop(inherits);
+        given.under_way = 0;
+        given.heir = Some(heir);
     }
 
     /// Claims the turns that a commit leases for those in line.
@@ -163,11 +229,7 @@ impl Line {
     fn take(&self, project: &ProjectId, row: &InboxItem) -> Option<Arc<Spot>> {
         let mut line = self.spots();
         let at = line.iter().position(|spot| spot.wants(project, row))?;
-        let mut given = line[at].given();
-        given.room -= 1;
-        given.under_way += 1;
-        let is_full = given.room == 0;
-        drop(given);
+        let is_full = line[at].reserve() == 0;
         Some(if is_full { line.remove(at) } else { Arc::clone(&line[at]) })
     }
 }
@@ -202,17 +264,7 @@ impl Drop for Served {
 impl Kernel {
     /// Stands in line for so many turns, without looking for any.
     pub fn stand_in_line(&self, request: &ClaimRequest, room: usize) -> Place<'_> {
-        let given = Given { room, ..Given::default() };
-        let spot = Arc::new(Spot {
-            target: request.worker_target.clone(),
-            projects: request.projects.clone(),
-            claim: Claim { worker_id: request.worker_id.clone(), start: request.start },
-            given: Mutex::new(given),
-            changed: Notify::new(),
-            forsaken: Arc::clone(&self.line.forsaken),
-        });
-        self.line.spots().push(Arc::clone(&spot));
-        Place { line: &self.line, spot }
+        self.line.stand(request, room)
     }
 
     /// Leaves the line with what was given there. An unsure lease was given if its secret opens its turn; the commit may be
@@ -257,4 +309,118 @@ impl Kernel {
 
 fn secret_of(lease: &Lease) -> Option<Hash256> {
     lease.turn.as_ref().map(|turn| Hash256::of(&turn.secret))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cardwire_model::{AgentId, InboxId, TurnEpoch, TurnId};
+    use cardwire_protocol::turn::claim::LeaseKind;
+    use futures_util::FutureExt as _;
+
+    fn request(worker: &str) -> ClaimRequest {
+        ClaimRequest {
+            worker_target: "w".parse().unwrap(),
+            worker_id: worker.to_owned(),
+            max_turns: 9,
+            wait: Duration::ZERO,
+            projects: None,
+            start: true,
+            recover: false,
+            holding: vec![],
+        }
+    }
+
+    fn lease(number: u128) -> Lease {
+        Lease {
+            project: "p".parse().unwrap(),
+            kind: LeaseKind::Turn,
+            inbox_id: InboxId::from_uuid(uuid::Uuid::from_u128(number)),
+            agent_id: "a".parse::<AgentId>().unwrap(),
+            turn_id: TurnId::from_uuid(uuid::Uuid::from_u128(number)),
+            epoch: TurnEpoch::ZERO,
+            turn: None,
+            trace_id: String::new(),
+        }
+    }
+
+    /// A commit is under way with a turn for this place.
+    fn under_way(place: &Place<'_>, number: u128) -> Served {
+        place.spot.reserve();
+        Served(vec![(Arc::clone(&place.spot), lease(number))])
+    }
+
+    fn leave(place: Place<'_>) -> Option<Vec<Lease>> {
+        place.leave().now_or_never().map(|given| given.leases)
+    }
+
+    #[test]
+    fn who_leaves_does_not_wait_for_what_another_claim_of_its_worker_can_be_given() {
+        let line = Line::default();
+        let [first, stranger, second, third] =
+            ["one", "two", "one", "one"].map(|worker| line.stand(&request(worker), 2));
+        let (sooner, later, last) = (under_way(&first, 1), under_way(&first, 2), under_way(&second, 3));
+        sooner.settle(Ok(()));
+        assert_eq!(leave(first), Some(vec![lease(1)]));
+        last.settle(Ok(()));
+        // What was under way for the first goes to the second, and with that to the third.
+        assert_eq!(leave(second), Some(vec![lease(3)]));
+        later.settle(Ok(()));
+        assert_eq!(leave(stranger), Some(vec![]));
+        assert_eq!(leave(third), Some(vec![lease(2)]));
+    }
+
+    /// Nobody is given more than it has room for, nor what another worker was given.
+    #[test]
+    fn who_leaves_waits_if_nobody_else_can_be_given_what_is_under_way() {
+        for (worker, room) in [("one", 1), ("two", 2)] {
+            let line = Line::default();
+            let (first, other) = (line.stand(&request("one"), 2), line.stand(&request(worker), room));
+            let (sooner, later) = (under_way(&first, 1), under_way(&first, 2));
+            let mut leaving = Box::pin(first.leave());
+            assert!((&mut leaving).now_or_never().is_none());
+            sooner.settle(Ok(()));
+            assert!((&mut leaving).now_or_never().is_none());
+            later.settle(Ok(()));
+            assert_eq!(leaving.now_or_never().unwrap().leases, [lease(1), lease(2)]);
+            assert_eq!(leave(other), Some(vec![]));
+        }
+    }
+
+    /// Nothing is lost while commits end and claims leave the line at the same moment.
+    #[test]
+    fn every_turn_is_given_once_however_claims_come_and_go() {
+        const TURNS: u128 = 20_000;
+        let line = Line::default();
+        let (under_way_now, settling) = std::sync::mpsc::sync_channel::<Served>(2);
+        let mut given = vec![];
+        std::thread::scope(|scope| {
+            scope.spawn(|| settling.into_iter().for_each(|served| served.settle(Ok(()))));
+            let mut first = line.stand(&request("one"), 9);
+            for number in 0..TURNS {
+                under_way_now.send(under_way(&first, number)).unwrap();
+                let second = line.stand(&request("one"), 9);
+                let left = std::mem::replace(&mut first, second);
+                given.extend(leave(left).expect("there is an heir").into_iter().map(|lease| lease.turn_id));
+            }
+            drop(under_way_now);
+            while first.spot.given().under_way > 0 {
+                std::thread::yield_now();
+            }
+            given.extend(leave(first).unwrap().into_iter().map(|lease| lease.turn_id));
+        });
+        given.sort_unstable();
+        assert_eq!(given, (0..TURNS).map(|number| lease(number).turn_id).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn what_was_inherited_by_one_who_goes_away_is_forsaken() {
+        let line = Line::default();
+        let (first, second) = (line.stand(&request("one"), 2), line.stand(&request("one"), 2));
+        let later = under_way(&first, 1);
+        assert_eq!(leave(first), Some(vec![]));
+        drop(second);
+        later.settle(Ok(()));
+        assert_eq!(*line.forsaken.lock().unwrap(), [lease(1)]);
+    }
 }
