@@ -25,12 +25,22 @@ pub struct Commit {
     pub events: Vec<NewEvent>,
     /// What is recorded, in the same transaction.
     pub audit: Vec<NewAudit>,
+    /// Rows of turns that can be gone on with once this is applied, as they were read: for whoever claims such a turn in the
+    /// same commit. No store looks at them.
+    pub resumable: Vec<InboxItem>,
 }
 
 impl Commit {
     /// A commit that does nothing yet.
     pub fn new(realm: impl Into<Realm>) -> Self {
-        Self { realm: realm.into(), expect: vec![], writes: vec![], events: vec![], audit: vec![] }
+        Self {
+            realm: realm.into(),
+            expect: vec![],
+            writes: vec![],
+            events: vec![],
+            audit: vec![],
+            resumable: vec![],
+        }
     }
 
     /// Adds what another commit of the same realm does, after what this one does.
@@ -40,6 +50,7 @@ impl Commit {
         self.writes.extend(other.writes);
         self.events.extend(other.events);
         self.audit.extend(other.audit);
+        self.resumable.extend(other.resumable);
     }
 
     /// Whether applying it would change nothing.

@@ -2,10 +2,17 @@
 
 use crate::desk::{Desk, caller};
 use cardwire_kernel::{
-    ClaimRequest,
-    protocol::turn::{Command, Fence, Proof, claim::Lease, release::Release},
+    ClaimRequest, NewTurnCard,
+    protocol::turn::{
+        Command, Fence, Proof,
+        append::Append,
+        claim::{Lease, LeaseKind},
+        release::Release,
+        report::{AfterExecution, Answer, Report},
+        suspend::Suspend,
+    },
 };
-use cardwire_model::{Hash256, InboxStatus, Status, TurnId};
+use cardwire_model::{CanonicalJson, CardDraft, Hash256, InboxStatus, Status, TurnId, card::ToolStatus};
 use cardwire_store::Turns as _;
 use std::time::Duration;
 
@@ -99,6 +106,52 @@ async fn the_next_turn_of_an_agent_is_claimed_by_the_end_of_the_one_before() {
     desk.finish(&first).await;
     let leases = desk.kernel.leave_line(place, &[]).await;
     assert_eq!((leases[0].turn_id, leases[0].epoch), (second, first.epoch.next()));
+}
+
+/// DP-16: the answer that a suspended turn waits for is claimed with the turn, and opens it anew.
+#[tokio::test]
+async fn a_turn_goes_on_with_whoever_stands_in_line_when_its_tool_answers() {
+    let desk = Desk::new(&["a"]).await;
+    desk.dispatch("a").await;
+    let lease = desk.kernel.claim_now(&caller(), &request()).await.unwrap().remove(0);
+    let run = async |command| desk.kernel.turn_command(&desk.project, &caller(), command, None).await;
+    let json = |text: &str| CanonicalJson::parse(text, "json").unwrap();
+    let draft = CardDraft {
+        content: json(r#"{"tool_name":"t","arguments":{}}"#),
+        metadata: json(r#"{"type":"tool.call"}"#),
+        tool_calls: None,
+        tool_call_id: Some("c1".to_owned()),
+        ttl_seconds: None,
+    };
+    let cards = desk.kernel.turn_cards(vec![NewTurnCard { id: None, draft }]).unwrap();
+    let call = Append { fence: fence(&lease), cards, calls: vec![], step: None };
+    run(Command::Append(call)).await.unwrap();
+    let waiting = vec!["c1".to_owned()];
+    let suspend = Suspend { fence: fence(&lease), waiting, resume_seconds: 60, calls: vec![] };
+    run(Command::Suspend(suspend)).await.unwrap();
+    let place = desk.kernel.stand_in_line(&ClaimRequest { worker_id: "other".to_owned(), ..request() }, 1);
+    let report = Report {
+        fence: fence(&lease),
+        agent_id: lease.agent_id.clone(),
+        tool_call_id: "c1".to_owned(),
+        status: ToolStatus::Success,
+        answer: Answer::Value { result: json("1"), error: None },
+        after: AfterExecution::Suspend,
+        author_id: None,
+        calls: vec![],
+    };
+    run(Command::Report(Box::new(report))).await.unwrap();
+    let resumed = desk.kernel.leave_line(place, &[]).await.remove(0);
+    assert_eq!(
+        (resumed.kind, resumed.turn_id, resumed.epoch),
+        (LeaseKind::Resume, lease.turn_id, lease.epoch)
+    );
+    assert_eq!(row_of(&desk, lease.turn_id).await, (InboxStatus::Processing, Some("other".to_owned())));
+    assert_eq!(head_of(&desk, "a").await, Status::Running);
+    assert!(desk.kernel.claim_now(&caller(), &request()).await.unwrap().is_empty());
+    // Whoever held it before holds it no more.
+    assert!(run(Command::Heartbeat(fence(&lease))).await.is_err());
+    desk.finish(&resumed).await;
 }
 
 /// Whoever gives a turn back is not given it again in the same breath.

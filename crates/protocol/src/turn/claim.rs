@@ -31,6 +31,11 @@ impl Claim {
             ..row.clone()
         }
     }
+
+    /// What becomes of the report that lets a claimed turn go on.
+    const fn report_status(&self) -> InboxStatus {
+        if self.start { InboxStatus::Consumed } else { InboxStatus::Processing }
+    }
 }
 
 /// A row to be claimed, with what belongs to it.
@@ -192,8 +197,7 @@ fn decide_one(
         InboxItem { token_hash: Some(hash), ..claim.taken(turn_row, InboxStatus::Processing, moment.now) };
     writes.push(Write::UpdateInbox { from: turn_row.status, item: Box::new(own) });
     if kind == LeaseKind::Resume {
-        let status = if claim.start { InboxStatus::Consumed } else { InboxStatus::Processing };
-        let report = claim.taken(item, status, moment.now);
+        let report = claim.taken(item, claim.report_status(), moment.now);
         writes.push(Write::UpdateInbox { from: item.status, item: Box::new(report) });
     }
     if claim.start {

@@ -158,6 +158,9 @@ pub(super) fn take(
     }
     work.append(false)?;
     work.commit.writes.push(Write::Enqueue(Box::new(row)));
+    if resumes {
+        work.commit.resumable.push(held.rows.item.clone());
+    }
     let outcome = Outcome::Reported(reported);
     Ok(match to {
         Some(to) => work.go(to, outcome),

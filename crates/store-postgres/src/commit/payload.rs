@@ -98,7 +98,7 @@ impl Touched {
 
 impl Payload {
     pub(super) fn new(commit: Commit) -> Self {
-        let Commit { realm, expect, writes, events, audit } = commit;
+        let Commit { realm, expect, writes, events, audit, resumable: _ } = commit;
         let mut stages = Stages::default();
         writes.into_iter().for_each(|write| stages.write(write));
         expect.into_iter().for_each(|expect| stages.expect(expect));

@@ -1,10 +1,10 @@
-//! A turn that is leased while a worker waits for one is claimed in the same commit: what would be written twice is
-//! written once, and nobody has to look for it (DP-15). What comes of it is what a claim right after the commit would have
+//! A turn that is leased, or can go on, while a worker waits for one is claimed in the same commit: what would be written
+//! twice is written once, and nobody has to look for it (DP-15). What comes of it is what a claim right after the commit would have
 //! made.
 
 use super::{Claim, Lease, LeaseKind, LeasedTurn};
 use cardwire_model::{
-    Commit, Hash256, Head, InboxId, InboxItem, InboxKind, InboxStatus, LiveState, Realm, Write,
+    Commit, Hash256, Head, InboxItem, InboxKind, InboxStatus, LiveState, Realm, TurnId, Write,
 };
 use std::collections::HashMap;
 
@@ -17,29 +17,34 @@ pub struct Waiting {
     pub secret: [u8; 32],
 }
 
-/// Claims the turns that a commit leases for those who wait; `find` answers who takes the turn of a row, if anybody does. The
-/// leases hold once the commit is applied.
+/// Claims the turns that a commit leases, and those it lets go on, for those who wait; `find` answers who takes the turn of a
+/// row, if anybody does. The leases hold once the commit is applied.
 ///
 /// Only turns that come out of the queue, or never were in it: one that was given back or rebuilt is left to be claimed, so that
 /// whoever could not run it is not given it again at once.
 pub fn at_once(commit: &mut Commit, find: &mut dyn FnMut(&InboxItem) -> Option<Waiting>) -> Vec<Lease> {
     let Realm::Project(project) = commit.realm.clone() else { return vec![] };
-    let mut heads: HashMap<InboxId, usize> = HashMap::new();
-    for (at, write) in commit.writes.iter().enumerate() {
-        if let Write::CreateHead(head) | Write::MoveHead { to: head, .. } = write
-            && let Some(live) = head.live.as_ref().filter(|live| live.state == LiveState::Dispatched)
-        {
-            heads.insert(live.inbox_id, at);
-        }
-    }
+    let mut heads = heads(commit);
     let mut leases = vec![];
     for at in 0..commit.writes.len() {
-        let Some(row) = fresh_turn(&commit.writes[at]) else { continue };
-        let Some(head) = heads.get(&row.id) else { continue };
+        let Some((kind, row)) = claimable(&commit.writes[at]) else { continue };
+        let Some(head) = heads.get(&row.turn_id) else { continue };
+        // A report is claimed with the row of the turn that it lets go on.
+        let turn_row = match kind {
+            LeaseKind::Turn => row.clone(),
+            LeaseKind::Resume | LeaseKind::Stop => {
+                let Some(of_turn) = commit.resumable.iter().find(|one| one.turn_id == row.turn_id) else {
+                    continue;
+                };
+                of_turn.clone()
+            }
+        };
         let Some(Waiting { claim, secret }) = find(row) else { continue };
-        let row = row.clone();
+        let (row, head) = (row.clone(), *head);
+        // A turn is given once.
+        heads.remove(&row.turn_id);
         // There is one: only heads with a live turn were noted.
-        let Some(head) = head_of(&mut commit.writes[*head]) else { continue };
+        let Some(head) = head_of(&mut commit.writes[head]) else { continue };
         let (epoch, now) = (head.epoch, head.updated_at);
         let Some(live) = head.live.as_deref_mut() else { continue };
         if claim.start {
@@ -47,29 +52,56 @@ pub fn at_once(commit: &mut Commit, find: &mut dyn FnMut(&InboxItem) -> Option<W
         }
         leases.push(Lease {
             project: project.clone(),
-            kind: LeaseKind::Turn,
+            kind,
             inbox_id: row.id,
             agent_id: row.agent_id.clone(),
             turn_id: row.turn_id,
             epoch,
             trace_id: live.trace_id.clone(),
-            turn: Some(LeasedTurn::of(live, &row, secret, claim.start)),
+            turn: Some(LeasedTurn::of(live, &turn_row, secret, claim.start)),
         });
         let token_hash = Some(Hash256::of(&secret));
-        let taken = InboxItem { token_hash, ..claim.taken(&row, InboxStatus::Processing, now) };
-        if let Write::Enqueue(item) | Write::UpdateInbox { item, .. } = &mut commit.writes[at] {
-            **item = taken;
+        let own = InboxItem { token_hash, ..claim.taken(&turn_row, InboxStatus::Processing, now) };
+        let Some(waits) = row_of(&mut commit.writes[at]) else { continue };
+        if kind == LeaseKind::Turn {
+            *waits = own;
+            continue;
         }
+        *waits = claim.taken(&row, claim.report_status(), now);
+        commit.writes.push(Write::UpdateInbox { from: turn_row.status, item: Box::new(own) });
     }
     leases
 }
 
-/// The row of a turn that waits to be claimed for the first time.
-fn fresh_turn(write: &Write) -> Option<&InboxItem> {
+/// Where the heads of turns are written that wait to be claimed.
+fn heads(commit: &Commit) -> HashMap<TurnId, usize> {
+    let mut heads = HashMap::new();
+    for (at, write) in commit.writes.iter().enumerate() {
+        let (Write::CreateHead(head) | Write::MoveHead { to: head, .. }) = write else { continue };
+        let Some(live) = head.live.as_deref() else { continue };
+        if matches!(live.state, LiveState::Dispatched | LiveState::Suspended { waiting: 0, .. }) {
+            heads.insert(live.turn_id, at);
+        }
+    }
+    heads
+}
+
+/// A row that waits to be claimed for the first time, and what for.
+fn claimable(write: &Write) -> Option<(LeaseKind, &InboxItem)> {
     let (Write::Enqueue(item) | Write::UpdateInbox { from: InboxStatus::Queued, item }) = write else {
         return None;
     };
-    (item.kind == InboxKind::Turn && item.status == InboxStatus::Pending).then_some(item)
+    let kind = match item.kind {
+        InboxKind::Turn => LeaseKind::Turn,
+        InboxKind::ToolResult | InboxKind::Timeout => LeaseKind::Resume,
+        InboxKind::Stop => return None,
+    };
+    (item.status == InboxStatus::Pending).then_some((kind, item))
+}
+
+fn row_of(write: &mut Write) -> Option<&mut InboxItem> {
+    let (Write::Enqueue(item) | Write::UpdateInbox { item, .. }) = write else { return None };
+    Some(item)
 }
 
 fn head_of(write: &mut Write) -> Option<&mut Head> {
@@ -87,9 +119,10 @@ mod tests {
             Command, Fence,
             dispatch::{self, Dispatched},
             release::Release,
+            report::AfterExecution,
         },
     };
-    use cardwire_model::Status;
+    use cardwire_model::{Status, card::ToolStatus};
 
     fn waiting(start: bool) -> Waiting {
         Waiting { claim: Claim { worker_id: "w1".to_owned(), start }, secret: [7; 32] }
@@ -113,6 +146,44 @@ mod tests {
             one.apply(commit);
             assert_eq!(leases, after.leases);
             assert_eq!((&one.head, &one.inbox), (&other.head, &other.inbox));
+        }
+    }
+
+    /// DP-16: an answer that lets a turn go on comes to the same as a claim right after it.
+    #[test]
+    fn a_turn_claimed_by_the_answer_it_waits_for_is_as_one_claimed_after_it() {
+        for start in [true, false] {
+            let suspended = || {
+                let (mut agent, fence) = TestAgent::running();
+                for call in ["c1", "c2"] {
+                    agent.run(&agent.tool_call(&fence, call)).unwrap();
+                }
+                agent.run(&TestAgent::suspend(&fence, &["c1", "c2"])).unwrap();
+                let answer = |id| TestAgent::report(&fence, id, ToolStatus::Success, AfterExecution::Suspend);
+                let mut first = agent.decide(&answer("c1")).unwrap().commit;
+                let offered = at_once(&mut first, &mut |row| panic!("{row:?} was offered"));
+                assert!(offered.is_empty(), "another answer is waited for");
+                agent.apply(first);
+                let last = agent.decide(&answer("c2")).unwrap().commit;
+                (agent, last)
+            };
+            let ((mut one, mut commit), (mut other, same)) = (suspended(), suspended());
+            other.apply(same);
+            let after = other.claim(start);
+            let leases = at_once(&mut commit, &mut |_| Some(waiting(start)));
+            assert_eq!(leases.iter().map(|lease| lease.kind).collect::<Vec<_>>(), [LeaseKind::Resume]);
+            one.apply(commit);
+            let unnamed = |leases: &[Lease]| -> Vec<Lease> {
+                let inbox_id = after.leases[0].inbox_id;
+                leases.iter().map(|lease| Lease { inbox_id, ..lease.clone() }).collect()
+            };
+            assert_eq!(unnamed(&leases), after.leases);
+            assert_eq!(one.head, other.head);
+            let rows = |agent: &TestAgent| -> Vec<_> {
+                let row = |row: &InboxItem| (row.kind, row.status, row.worker_id.clone(), row.token_hash);
+                agent.inbox.iter().map(row).collect()
+            };
+            assert_eq!(rows(&one), rows(&other));
         }
     }
 
