@@ -91,6 +91,30 @@ async fn read_by_turns(turns: i64) -> Vec<(String, i64)> {
     rows_read(&scratch, store).await
 }
 
+/// Where few turns are open, one index of open turns is as good as another to the planner, and a fork of 10,000 once read
+/// through all of them for each. An agent that nothing waits for is not looked for there at all.
+#[tokio::test]
+async fn a_turn_with_nothing_behind_it_does_not_look_for_what_waits() {
+    let scratch = Scratch::new().await;
+    let mut config = scratch.config();
+    (config.app_connections, config.system_connections) = (1, 1);
+    let store = PostgresStore::open(config).await.unwrap();
+    let project = create_project(&store, "p1").await;
+    let mut agent = Agent::new(&store, &project, agent_id("a"), 1).await;
+    for _ in 0..3 {
+        agent.turn(&store).await;
+    }
+    finished(&scratch, store).await;
+    let scans = scratch
+        .column(
+            "SELECT indexrelname || ' ' || idx_scan FROM pg_stat_user_indexes WHERE relname = 'state_agent_inbox'",
+        )
+        .await;
+    let scans: std::collections::BTreeMap<_, _> = pairs(&scans).into_iter().collect();
+    assert!(scans["state_agent_inbox_by_turn"] >= 3, "{scans:?}");
+    assert_eq!(scans["state_agent_inbox_queued"], 0, "{scans:?}");
+}
+
 /// How many rows of each table were read, now that the store is done.
 async fn rows_read(scratch: &Scratch, store: PostgresStore) -> Vec<(String, i64)> {
     finished(scratch, store).await;
