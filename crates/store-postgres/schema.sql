@@ -1646,7 +1646,8 @@ BEGIN
     RETURN (
         SELECT count(*)
         FROM state_agent_inbox i
-        WHERE i.project_id = in_project AND i.agent_id = in_agent AND i.kind = 'turn' AND i.status = 'queued');
+        WHERE i.project_id COLLATE "POSIX" = in_project
+            AND (CASE WHEN i.kind = 'turn' AND i.status = 'queued' THEN i.agent_id END) = in_agent);
 END
 $$;
 
@@ -2318,7 +2319,15 @@ CREATE INDEX state_agent_inbox_claimable_anywhere ON public.state_agent_inbox US
 
 CREATE INDEX state_agent_inbox_open ON public.state_agent_inbox USING btree (project_id, inbox_id) WHERE (status = ANY (ARRAY['pending'::text, 'processing'::text, 'deferred'::text]));
 
-CREATE INDEX state_agent_inbox_queued ON public.state_agent_inbox USING btree (project_id, agent_id, seq) WHERE ((kind = 'turn'::text) AND (status = 'queued'::text));
+CREATE INDEX state_agent_inbox_queued ON public.state_agent_inbox USING btree (project_id COLLATE "POSIX", (
+CASE
+    WHEN ((kind = 'turn'::text) AND (status = 'queued'::text)) THEN agent_id
+    ELSE NULL::text
+END), seq) WHERE (
+CASE
+    WHEN ((kind = 'turn'::text) AND (status = 'queued'::text)) THEN agent_id
+    ELSE NULL::text
+END IS NOT NULL);
 
 CREATE INDEX state_agent_inbox_reports ON public.state_agent_inbox USING btree (agent_turn_id, project_id) WHERE (kind <> 'turn'::text);
 

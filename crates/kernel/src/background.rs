@@ -55,8 +55,16 @@ impl Kernel {
                 () = tokio::time::sleep(LOOK_EVERY) => {}
                 () = stop.stopped() => return,
             }
-            if let Err(error) = self.seal_audit().await {
-                tracing::warn!(%error, "could not seal audit rows");
+            loop {
+                match self.seal_round().await {
+                    // There is more.
+                    Ok(limits::SEAL_ROWS) => {}
+                    Ok(_) => break,
+                    Err(error) => {
+                        tracing::warn!(%error, "could not seal audit rows");
+                        break;
+                    }
+                }
             }
             tokio::select! {
                 () = tokio::time::sleep(SEAL_PAUSE) => {}
@@ -78,20 +86,23 @@ impl Kernel {
         }
     }
 
-    /// Seals every committed audit row that is not in its chain yet. Losing a race to another sealer is fine: the
-    /// rows are found again.
+    /// Seals every committed audit row that is not in its chain yet.
     pub async fn seal_audit(&self) -> Result<(), StoreError> {
-        loop {
-            let work = self.store.unsealed_audit(limits::SEAL_ROWS).await?;
-            if work.is_empty() {
-                return Ok(());
-            }
-            for realm in work {
-                match self.store.commit(audit::seal(&realm.realm, realm.head, &realm.rows)).await {
-                    Ok(()) | Err(CommitError::Conflict(_)) => {}
-                    Err(CommitError::Store(error)) => return Err(error),
-                }
+        while self.seal_round().await? > 0 {}
+        Ok(())
+    }
+
+    /// Seals up to [`limits::SEAL_ROWS`] rows of every realm; answers how many the realm with most had. Losing a race to another
+    /// sealer is fine: the rows are found again.
+    async fn seal_round(&self) -> Result<usize, StoreError> {
+        let work = self.store.unsealed_audit(limits::SEAL_ROWS).await?;
+        let most = work.iter().map(|realm| realm.rows.len()).max().unwrap_or(0);
+        for realm in work {
+            match self.store.commit(audit::seal(&realm.realm, realm.head, &realm.rows)).await {
+                Ok(()) | Err(CommitError::Conflict(_)) => {}
+                Err(CommitError::Store(error)) => return Err(error),
             }
         }
+        Ok(most)
     }
 }

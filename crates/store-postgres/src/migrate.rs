@@ -23,6 +23,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { number: 6, name: "resources", text: include_str!("../migrations/0006_resources.sql") },
     Migration { number: 7, name: "batches", text: include_str!("../migrations/0007_batches.sql") },
     Migration { number: 8, name: "sessions", text: include_str!("../migrations/0008_sessions.sql") },
+    Migration { number: 9, name: "queued", text: include_str!("../migrations/0009_queued.sql") },
 ];
 
 struct Migration {

@@ -14,6 +14,7 @@ const MIGRATIONS: &[(u32, &str, &str)] = &[
     (6, "resources", include_str!("../migrations/0006_resources.sql")),
     (7, "batches", include_str!("../migrations/0007_batches.sql")),
     (8, "sessions", include_str!("../migrations/0008_sessions.sql")),
+    (9, "queued", include_str!("../migrations/0009_queued.sql")),
 ];
 
 const LEDGER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

@@ -4,7 +4,7 @@
 
 use super::recover::giving_back;
 use crate::{Caller, ClaimRequest, Kernel, KernelError, ids::IdSource};
-use cardwire_model::{Commit, Hash256, InboxItem, ProjectId, Realm, WorkerTarget};
+use cardwire_model::{Commit, Hash256, InboxItem, InboxKind, ProjectId, Realm, WorkerTarget};
 use cardwire_protocol::turn::{
     Fence, Proof,
     claim::{Claim, Lease, Waiting, at_once},
@@ -55,18 +55,20 @@ impl Spot {
         self.given.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether it may be given the turn of a row. One that goes on is given only to who starts it at once: if that goes away
+    /// meanwhile, the turn can be given back.
     fn wants(&self, project: &ProjectId, row: &InboxItem) -> bool {
         self.target == row.worker_target
             && self.projects.as_ref().is_none_or(|projects| projects.contains(project))
-            && self.given().room > 0
+            && (row.kind == InboxKind::Turn || self.claim.start)
     }
 
-    /// A commit with a turn for this one is under way. Answers how much room is left.
-    fn reserve(&self) -> usize {
+    /// Commits with so many turns for this one are under way, if it has room for all of them. Answers how much is left.
+    fn reserve(&self, turns: usize) -> Option<usize> {
         let mut given = self.given();
-        given.room -= 1;
-        given.under_way += 1;
-        given.room
+        given.room = given.room.checked_sub(turns)?;
+        given.under_way += turns;
+        Some(given.room)
     }
 
     /// Whether what is given here may be given there.
@@ -103,6 +105,16 @@ impl Spot {
     fn forsake(&self, given: &mut Given) {
         let leases = given.leases.drain(..).chain(given.unsure.drain(..));
         self.forsaken.lock().unwrap_or_else(PoisonError::into_inner).extend(leases);
+    }
+}
+
+impl Drop for Spot {
+    /// Heirs of heirs one by one: behind a commit that takes long there may be many.
+    fn drop(&mut self) {
+        let mut next = self.given().heir.take();
+        while let Some(mut heir) = next.and_then(Arc::into_inner) {
+            next = heir.given.get_mut().unwrap_or_else(PoisonError::into_inner).heir.take();
+        }
     }
 }
 
@@ -195,18 +207,13 @@ impl Line {
         if given.under_way == 0 || given.heir.is_some() {
             return;
         }
-        let Some(heir) =
-            line.iter().find(|other| other.is_like(spot) && other.given().room >= given.under_way)
-        else {
-            return;
-        };
-        let heir = Arc::clone(heir);
-        let mut inherits = heir.given();
-        inherits.room -= given.under_way;
-        inherits.under_way += given.under_way;
-        drop(inherits);
-        given.under_way = 0;
-        given.heir = Some(heir);
+        // The newest: whoever asked for it is the least likely to have gone away unnoticed.
+        let mut others = line.iter().rev();
+        let heir = others.find(|other| other.is_like(spot) && other.reserve(given.under_way).is_some());
+        if let Some(heir) = heir {
+            given.heir = Some(Arc::clone(heir));
+            given.under_way = 0;
+        }
     }
 
     /// Claims the turns that a commit leases for those in line.
@@ -228,9 +235,11 @@ impl Line {
     /// The first who wants the turn. Who has got enough leaves the line.
     fn take(&self, project: &ProjectId, row: &InboxItem) -> Option<Arc<Spot>> {
         let mut line = self.spots();
-        let at = line.iter().position(|spot| spot.wants(project, row))?;
-        let is_full = line[at].reserve() == 0;
-        Some(if is_full { line.remove(at) } else { Arc::clone(&line[at]) })
+        let (at, left) = line.iter().enumerate().find_map(|(at, spot)| {
+            let left = spot.wants(project, row).then(|| spot.reserve(1))??;
+            Some((at, left))
+        })?;
+        Some(if left == 0 { line.remove(at) } else { Arc::clone(&line[at]) })
     }
 }
 
@@ -346,7 +355,7 @@ mod tests {
 
     /// A commit is under way with a turn for this place.
     fn under_way(place: &Place<'_>, number: u128) -> Served {
-        place.spot.reserve();
+        place.spot.reserve(1).unwrap();
         Served(vec![(Arc::clone(&place.spot), lease(number))])
     }
 
@@ -411,6 +420,19 @@ mod tests {
         });
         given.sort_unstable();
         assert_eq!(given, (0..TURNS).map(|number| lease(number).turn_id).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_commit_may_take_as_long_as_many_claims() {
+        let line = Line::default();
+        let mut first = line.stand(&request("one"), 9);
+        let later = under_way(&first, 1);
+        for _ in 0..200_000 {
+            let second = line.stand(&request("one"), 9);
+            assert_eq!(leave(std::mem::replace(&mut first, second)), Some(vec![]));
+        }
+        later.settle(Ok(()));
+        assert_eq!(leave(first), Some(vec![lease(1)]));
     }
 
     #[test]

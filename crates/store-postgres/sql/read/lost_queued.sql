@@ -5,6 +5,7 @@ BEGIN
     RETURN (
         SELECT count(*)
         FROM state_agent_inbox i
-        WHERE i.project_id = in_project AND i.agent_id = in_agent AND i.kind = 'turn' AND i.status = 'queued');
+        WHERE i.project_id COLLATE "POSIX" = in_project
+            AND (CASE WHEN i.kind = 'turn' AND i.status = 'queued' THEN i.agent_id END) = in_agent);
 END
 $$;

@@ -224,14 +224,7 @@ impl Query {
                 self.rows(Part::Calls, part::TURN_CALLS, &[("turn", &turn)]);
                 self.rows(Part::Reports, part::TURN_REPORTS, &[("turn", &turn)]);
                 let limit = (POISON_ROWS + 1).to_string();
-                let next = [("agent", its), ("limit", &*limit)];
-                // Most agents have nothing that waits, and their heads say so. To look all the same would be a risk: where few
-                // turns are open, one index of them is as good as another to the planner, and its choice lasts.
-                self.column(Part::Next, || {
-                    let rows = filled(part::NEXT_TURNS, &next);
-                    let none = "ARRAY[]::state_agent_inbox[]";
-                    format!("CASE WHEN (head.found).queued = 0 THEN {none} ELSE ARRAY({rows}) END")
-                });
+                self.rows(Part::Next, part::NEXT_TURNS, &[("agent", its), ("limit", &limit)]);
             }
             agent = Some(agent.map_or_else(|| its.to_owned(), |id| format!("coalesce({its}, {id})")));
             let output = "(turn.found).output_box_id";
