@@ -122,8 +122,9 @@ fn check(database: &dyn Database, case: &str, short: &Cost, long: &Cost, report:
     let measured = format!("{} and {}", short.rows, long.rows);
     report.checks.push(Check::new(case, "equal rows", measured, short.rows == long.rows));
     let (short, long) = (median(&short.bytes), median(&long.bytes));
-    let met = same_bytes(short, long, database.unit_bytes());
-    report.checks.push(Check::new(case, "equal bytes", format!("{short:.0} and {long:.0}"), met));
+    // Fewer are none too many: where the rows of a page end differs.
+    let met = long <= short || same_bytes(short, long, database.unit_bytes());
+    report.checks.push(Check::new(case, "no more bytes", format!("{short:.0} and {long:.0}"), met));
 }
 
 /// Within the tolerance, or within one unit of writing.
