@@ -4,7 +4,7 @@
 
 use super::recover::giving_back;
 use crate::{Caller, ClaimRequest, Kernel, KernelError, ids::IdSource};
-use cardwire_model::{Commit, Hash256, InboxItem, InboxKind, ProjectId, Realm, WorkerTarget};
+use cardwire_model::{Commit, Hash256, InboxItem, ProjectId, Realm, WorkerTarget};
 use cardwire_protocol::turn::{
     Fence, Proof,
     claim::{Claim, Lease, Waiting, at_once},
@@ -55,12 +55,10 @@ impl Spot {
         self.given.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether it may be given the turn of a row. One that goes on is given only to who starts it at once: if that goes away
-    /// meanwhile, the turn can be given back.
     fn wants(&self, project: &ProjectId, row: &InboxItem) -> bool {
         self.target == row.worker_target
             && self.projects.as_ref().is_none_or(|projects| projects.contains(project))
-            && (row.kind == InboxKind::Turn || self.claim.start)
+            && self.claim.is_served_with(row)
     }
 
     /// Commits with so many turns for this one are under way, if it has room for all of them. Answers how much is left.
@@ -76,30 +74,26 @@ impl Spot {
         (&self.claim, &self.target, &self.projects) == (&other.claim, &other.target, &other.projects)
     }
 
+    /// Settles one turn that is under way, here or where it has gone.
     fn settle(self: &Arc<Self>, settle: impl FnOnce(&mut Given)) {
         let mut spot = Arc::clone(self);
-        let mut settle = Some(settle);
-        while let Some(heir) = spot.settle_here(&mut settle) {
-            spot = heir;
-        }
-    }
-
-    /// Settles what is under way here, unless it has gone to an heir. Nobody leaves the line in between.
-    fn settle_here(&self, settle: &mut Option<impl FnOnce(&mut Given)>) -> Option<Arc<Self>> {
-        let mut given = self.given();
-        if let Some(heir) = &given.heir {
-            return Some(Arc::clone(heir));
-        }
-        given.under_way -= 1;
-        if let Some(settle) = settle.take() {
+        loop {
+            // Looked at and settled under one lock: nobody leaves the line in between.
+            let mut given = spot.given();
+            if let Some(heir) = given.heir.clone() {
+                drop(given);
+                spot = heir;
+                continue;
+            }
+            given.under_way -= 1;
             settle(&mut given);
+            if given.is_gone {
+                spot.forsake(&mut given);
+            }
+            drop(given);
+            spot.changed.notify_one();
+            return;
         }
-        if given.is_gone {
-            self.forsake(&mut given);
-        }
-        drop(given);
-        self.changed.notify_one();
-        None
     }
 
     fn forsake(&self, given: &mut Given) {

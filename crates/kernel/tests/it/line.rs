@@ -129,6 +129,8 @@ async fn a_turn_goes_on_with_whoever_stands_in_line_when_its_tool_answers() {
     let waiting = vec!["c1".to_owned()];
     let suspend = Suspend { fence: fence(&lease), waiting, resume_seconds: 60, calls: vec![] };
     run(Command::Suspend(suspend)).await.unwrap();
+    // Who does not start what it is given is passed over.
+    let passive = desk.kernel.stand_in_line(&ClaimRequest { start: false, ..request() }, 1);
     let place = desk.kernel.stand_in_line(&ClaimRequest { worker_id: "other".to_owned(), ..request() }, 1);
     let report = Report {
         fence: fence(&lease),
@@ -141,6 +143,7 @@ async fn a_turn_goes_on_with_whoever_stands_in_line_when_its_tool_answers() {
         calls: vec![],
     };
     run(Command::Report(Box::new(report))).await.unwrap();
+    assert!(desk.kernel.leave_line(passive, &[]).await.is_empty());
     let resumed = desk.kernel.leave_line(place, &[]).await.remove(0);
     assert_eq!(
         (resumed.kind, resumed.turn_id, resumed.epoch),

@@ -32,6 +32,12 @@ impl Claim {
         }
     }
 
+    /// Whether the turn of a row may be claimed for it by the commit that writes the row ([`at_once`]). One that goes on only for
+    /// who starts it: a turn that runs can be given back if that one has gone away meanwhile, one that is suspended cannot.
+    pub fn is_served_with(&self, row: &InboxItem) -> bool {
+        row.kind == InboxKind::Turn || self.start
+    }
+
     /// What becomes of the report that lets a claimed turn go on.
     const fn report_status(&self) -> InboxStatus {
         if self.start { InboxStatus::Consumed } else { InboxStatus::Processing }

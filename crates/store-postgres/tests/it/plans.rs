@@ -91,18 +91,24 @@ async fn read_by_turns(turns: i64) -> Vec<(String, i64)> {
     rows_read(&scratch, store).await
 }
 
-/// What waits is looked for where it stands, even by a plan that was made while next to nothing was open: the index of all open
-/// turns then looks as good to the planner, and a fork of 10,000 once read through all of them for each.
-#[tokio::test]
-async fn what_waits_for_an_agent_is_found_by_its_own_index() {
+/// A project full of agents whose turns have ended, which the planner knows.
+async fn with_nothing_to_do(besides: &str) -> (Scratch, PostgresStore) {
     let scratch = Scratch::new().await;
     let store = scratch.open().await;
     create_project(&store, "p1").await;
     scratch.execute(FILL).await;
     scratch.execute("UPDATE state_agent_inbox SET status = 'consumed'").await;
-    // As if none had ever waited.
-    scratch.execute("REINDEX INDEX state_agent_inbox_queued").await;
+    scratch.execute(besides).await;
     scratch.execute("VACUUM ANALYZE").await;
+    (scratch, store)
+}
+
+/// What waits is looked for where it stands, even by a plan that was made while next to nothing was open: the index of all open
+/// turns then looks as good to the planner, and a fork of 10,000 once read through all of them for each.
+#[tokio::test]
+async fn what_waits_for_an_agent_is_found_by_its_own_index() {
+    // As if none had ever waited.
+    let (scratch, store) = with_nothing_to_do("REINDEX INDEX state_agent_inbox_queued").await;
     let waiting = include_str!("../../sql/read/next_turns.sql")
         .replace("{tenant}", "tenant.id")
         .replace("{agent}", "asker.name")
@@ -165,12 +171,7 @@ async fn plan(scratch: &Scratch, statement: &str, types: &str, values: &str) -> 
 /// Idle agents and turns that have ended cost the watchdog and the workers nothing.
 #[tokio::test]
 async fn workers_and_the_watchdog_look_only_where_there_is_work() {
-    let scratch = Scratch::new().await;
-    let store = scratch.open().await;
-    create_project(&store, "p1").await;
-    scratch.execute(FILL).await;
-    scratch.execute("UPDATE state_agent_inbox SET status = 'consumed'").await;
-    scratch.execute("VACUUM ANALYZE").await;
+    let (scratch, store) = with_nothing_to_do("").await;
     for (statement, types, values, index) in [
         (
             include_str!("../../sql/read/due_heads.sql"),

@@ -9,6 +9,12 @@ fn finds(query: &str, text: &str) -> bool {
     query_terms(query).iter().any(|term| terms.contains(term))
 }
 
+/// They are looked up by halves.
+#[test]
+fn words_that_stand_in_every_text_are_sorted() {
+    assert!(STOP_WORDS.is_sorted());
+}
+
 #[test]
 fn words_are_letters_and_digits_in_lower_case() {
     for (text, expected) in [
