@@ -175,6 +175,7 @@ impl Kernel {
             return Ok(FollowUp::default());
         }
         let served = self.line.serve(&mut commit, self.ids.as_ref());
+        let left = self.recall.prepare(&commit, !served.is_empty());
         let follow_up = FollowUp::of(&commit);
         let (events, audit) = (!commit.events.is_empty(), !commit.audit.is_empty());
         let rings = doorbell::rings(&commit);
@@ -187,6 +188,10 @@ impl Kernel {
         );
         let begun = self.now();
         let outcome = self.store.commit(commit).instrument(span.clone()).await;
+        // Before anybody is told of the leases.
+        if let Some(left) = left.filter(|_| outcome.is_ok()) {
+            self.recall.keep(left);
+        }
         served.settle(outcome.as_ref().copied());
         let word = match &outcome {
             Ok(()) => "applied",

@@ -13,7 +13,7 @@ use crate::{
     pmo::{PmoConfig, Slots},
     sessions::Pointed,
     spawn::Tasks,
-    turns::{Chunk, Line, Turnstile, WAITING_CHUNKS},
+    turns::{Chunk, Line, Recall, Turnstile, WAITING_CHUNKS},
 };
 use cardwire_model::{
     BoxHead, BoxId, CardId, Hash256, Project, ProjectId, Timestamp, Token, TurnId, WorkerTarget,
@@ -82,6 +82,7 @@ pub struct Kernel {
     pub(crate) pmo_slots: Slots,
     pub(crate) bells: Bells,
     pub(crate) line: Line,
+    pub(crate) recall: Recall,
     pub(crate) chunks: tokio::sync::broadcast::Sender<Arc<Chunk>>,
     pub(crate) watchdog: Policy,
     doorbell: Arc<dyn Doorbell>,
@@ -116,6 +117,7 @@ impl Kernel {
             pmo_slots: Slots::new(&config.pmo),
             bells: Bells::default(),
             line: Line::default(),
+            recall: Recall::default(),
             chunks: tokio::sync::broadcast::Sender::new(WAITING_CHUNKS),
             watchdog: config.watchdog,
             doorbell: config.doorbell,

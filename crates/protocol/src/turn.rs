@@ -22,6 +22,7 @@ pub mod heartbeat;
 mod lease;
 pub mod reap;
 pub mod rebuild;
+pub mod recall;
 pub mod release;
 pub mod report;
 pub mod requeue;

@@ -112,7 +112,6 @@ impl Kernel {
         caller: &Caller,
         request: &CallRequest,
     ) -> Result<ComposedCall, KernelError> {
-        // Composing may compact the session, which a stale holder must not cause (NF-03).
         let (turn, seen) = self.running(project, &request.fence).await?;
         for key in request.contexts.keys() {
             layers::layer_given(key).map_err(|error| {
@@ -294,6 +293,8 @@ impl Kernel {
         if !compaction::should_compact(total, threshold) {
             return Ok(false);
         }
+        // A stale holder must not cause it (NF-03).
+        self.runs(project, &request.fence).await?;
         let compacted = match self.compact_session(project, caller, key, &CompactRequest::default()).await {
             // Somebody spoke meanwhile: the call goes on with what there is.
             Err(KernelError::Rejected(Rejection::Conflict(_))) => return Ok(false),

@@ -242,6 +242,11 @@ impl Line {
 pub(crate) struct Served(Vec<(Arc<Spot>, Lease)>);
 
 impl Served {
+    /// Whether nobody was given anything.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The commit has ended like this.
     pub(crate) fn settle(mut self, outcome: Result<(), &CommitError>) {
         let settle: fn(&mut Given, Lease) = match outcome {

@@ -83,7 +83,15 @@ impl Kernel {
         let realm = Realm::from(project.clone());
         let keys = Keys { answer: remember.map(|remember| remember.key.clone()), ..turn_keys(&command) };
         for attempt in 0..limits::DECIDE_ATTEMPTS {
-            let mut snapshot = self.store.load(&realm, &keys).await?;
+            // Once: what did not hold is read.
+            let recalled = (attempt == 0 && command.is_decided_unmoved())
+                .then(|| self.recall.turn(project, command.turn_id()))
+                .flatten();
+            let is_recalled = recalled.is_some();
+            let mut snapshot = match recalled {
+                Some(snapshot) => snapshot,
+                None => self.store.load(&realm, &keys).await?,
+            };
             let known = match remember {
                 Some(remember) => idempotency::known(&snapshot, &remember.key)?,
                 None => Known::Repeatable,
@@ -110,6 +118,7 @@ impl Kernel {
             let decided = turn::decide(&snapshot, project, &command, &moment);
             let Decision { mut commit, outcome } = match decided {
                 Ok(decision) => decision,
+                Err(_) if is_recalled => continue,
                 Err(Rejection::Lost(agent)) => {
                     self.rebuild_at(project, caller, &agent, now).await?;
                     continue;
@@ -139,22 +148,33 @@ impl Kernel {
         Err(KernelError::Contended)
     }
 
-    /// The turn of a caller who holds it; others are refused before anything is done for them.
+    /// The turn of a caller who holds it; others are refused before anything is done for them. One that this process has
+    /// leased is not read again: whoever goes on from here finds out with its commit, or asks [`Self::runs`].
     pub(crate) async fn running(
         &self,
         project: &ProjectId,
         held: &Fence,
     ) -> Result<(ViewedTurn, Snapshot), KernelError> {
+        let recalled = self.recall.turn(project, held.turn_id);
+        let holds = |snapshot: &Snapshot| fence::check_running(snapshot, project, held).is_ok();
+        let snapshot = match recalled.filter(holds) {
+            Some(snapshot) => snapshot,
+            None => self.runs(project, held).await?,
+        };
+        let missing = || Rejection::NotFound { what: "turn", id: held.turn_id.to_string() };
+        let item = snapshot.turn.as_ref().ok_or_else(missing)?.item.clone();
+        Ok((ViewedTurn::new(item, snapshot.head.clone()), snapshot))
+    }
+
+    /// Refuses a caller who does not hold the turn, according to the store.
+    pub(crate) async fn runs(&self, project: &ProjectId, held: &Fence) -> Result<Snapshot, KernelError> {
         let keys = Keys { turn: Some(held.turn_id), turn_alone: true, ..Keys::default() };
         let snapshot = self.store.load(&Realm::from(project.clone()), &keys).await?;
         match fence::check_running(&snapshot, project, held) {
             // The command itself rebuilds what is lost.
-            Ok(()) | Err(Rejection::Lost(_)) => {}
-            Err(rejection) => return Err(rejection.into()),
+            Ok(()) | Err(Rejection::Lost(_)) => Ok(snapshot),
+            Err(rejection) => Err(rejection.into()),
         }
-        let missing = || Rejection::NotFound { what: "turn", id: held.turn_id.to_string() };
-        let item = snapshot.turn.as_ref().ok_or_else(missing)?.item.clone();
-        Ok((ViewedTurn::new(item, snapshot.head.clone()), snapshot))
     }
 
     /// Takes a step that has a fresh name, with records that have fresh names, on the rows that [`Self::running`] read. They

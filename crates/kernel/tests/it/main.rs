@@ -11,6 +11,7 @@
 mod context;
 mod desk;
 mod line;
+mod recall;
 mod sim;
 mod waiting;
 mod watchdog;

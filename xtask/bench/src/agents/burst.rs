@@ -37,7 +37,8 @@ pub(super) async fn burst(
     time: Duration,
 ) -> anyhow::Result<Burst> {
     let before = staff.port.asked();
-    let worker = staff.start_worker(in_flight);
+    // With room for more: a worker that is full claims only what turns that have ended make room for.
+    let worker = staff.start_worker(2 * in_flight);
     let from = Instant::now() + RAMP;
     let mut clients = JoinSet::new();
     for number in 0..in_flight {

@@ -1,0 +1,147 @@
+//! Turns that this process has leased and that nobody is known to have touched since, as their commits left them: what the next
+//! command would read first. See [`recall`] for why that is safe.
+
+use cardwire_model::{AgentId, Commit, ProjectId, Snapshot, Step, TurnId, limits};
+use cardwire_protocol::turn::recall;
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+/// See above.
+#[derive(Default)]
+pub(crate) struct Recall(Mutex<Turns>);
+
+#[derive(Default)]
+struct Turns {
+    rows: HashMap<(ProjectId, TurnId), Snapshot>,
+    /// The turn of each agent that has one in `rows`.
+    of_agents: HashMap<(ProjectId, AgentId), TurnId>,
+}
+
+/// What a commit that is under way will leave.
+pub(crate) struct Left {
+    project: ProjectId,
+    leased: Vec<(AgentId, TurnId, Snapshot)>,
+    steps: Vec<Step>,
+}
+
+impl Recall {
+    fn turns(&self) -> MutexGuard<'_, Turns> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The rows of a turn, if they are known.
+    pub(crate) fn turn(&self, project: &ProjectId, turn: TurnId) -> Option<Snapshot> {
+        self.turns().rows.get(&(project.clone(), turn)).cloned()
+    }
+
+    /// Forgets what a commit changes, and answers what is to be kept once it is applied. `leases` when it claims turns.
+    pub(crate) fn prepare(&self, commit: &Commit, leases: bool) -> Option<Left> {
+        let project = commit.realm.project()?;
+        let mut turns = self.turns();
+        for agent in recall::outdated(commit) {
+            turns.forget(project, agent);
+        }
+        let is_known = |step: &&Step| turns.rows.contains_key(&(project.clone(), step.turn_id));
+        let steps: Vec<_> = recall::steps(commit).filter(is_known).cloned().collect();
+        drop(turns);
+        let named = |rows: Snapshot| {
+            let item = &rows.turn.as_ref()?.item;
+            Some((item.agent_id.clone(), item.turn_id, rows))
+        };
+        let leased = if leases { recall::leased(commit) } else { vec![] };
+        let leased: Vec<_> = leased.into_iter().filter_map(named).collect();
+        (leases || !steps.is_empty()).then(|| Left { project: project.clone(), leased, steps })
+    }
+
+    /// The commit was applied.
+    pub(crate) fn keep(&self, left: Left) {
+        let Left { project, leased, steps } = left;
+        let mut turns = self.turns();
+        for step in steps {
+            if let Some(rows) = turns.rows.get_mut(&(project.clone(), step.turn_id)) {
+                rows.step = Some(step);
+            }
+        }
+        if turns.rows.len() + leased.len() > limits::RECALLED_TURNS {
+            // Simpler than choosing, and rare.
+            *turns = Turns::default();
+        }
+        for (agent, turn, rows) in leased.into_iter().take(limits::RECALLED_TURNS) {
+            turns.of_agents.insert((project.clone(), agent), turn);
+            turns.rows.insert((project.clone(), turn), rows);
+        }
+    }
+}
+
+impl Turns {
+    fn forget(&mut self, project: &ProjectId, agent: &AgentId) {
+        if self.rows.is_empty() {
+            return;
+        }
+        if let Some(turn) = self.of_agents.remove(&(project.clone(), agent.clone())) {
+            self.rows.remove(&(project.clone(), turn));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cardwire_model::{Head, Timestamp, TurnEpoch, Write};
+
+    fn project() -> ProjectId {
+        "p".parse().unwrap()
+    }
+
+    fn agent(number: usize) -> AgentId {
+        format!("a{number}").parse().unwrap()
+    }
+
+    fn turn(number: usize) -> TurnId {
+        TurnId::from_uuid(uuid::Uuid::from_u128(number as u128))
+    }
+
+    fn leased(turns: std::ops::Range<usize>) -> Left {
+        let leased = turns.map(|number| (agent(number), turn(number), Snapshot::default())).collect();
+        Left { project: project(), leased, steps: vec![] }
+    }
+
+    #[test]
+    fn so_many_turns_are_recalled_and_no_more() {
+        let recall = Recall::default();
+        let known = |number| recall.turn(&project(), turn(number)).is_some();
+        recall.keep(leased(0..limits::RECALLED_TURNS));
+        assert!(known(0) && known(limits::RECALLED_TURNS - 1));
+        // One more: what was there makes room for it.
+        recall.keep(leased(limits::RECALLED_TURNS..limits::RECALLED_TURNS + 1));
+        assert!(!known(0) && known(limits::RECALLED_TURNS));
+        recall.keep(leased(0..limits::RECALLED_TURNS + 1));
+        assert!(known(limits::RECALLED_TURNS - 1) && !known(limits::RECALLED_TURNS));
+        let turns = recall.turns();
+        assert_eq!(
+            (turns.rows.len(), turns.of_agents.len()),
+            (limits::RECALLED_TURNS, limits::RECALLED_TURNS)
+        );
+    }
+
+    #[test]
+    fn a_commit_that_moves_an_agent_makes_its_turn_forgotten_and_no_other() {
+        let recall = Recall::default();
+        recall.keep(leased(1..3));
+        let idle = Head {
+            agent_id: agent(1),
+            epoch: TurnEpoch::ZERO,
+            live: None,
+            last_output_box: None,
+            queued: 0,
+            updated_at: Timestamp::from_micros(0),
+        };
+        let mut commit = Commit::new(project());
+        commit.writes.push(Write::CreateHead(Box::new(idle)));
+        assert!(recall.prepare(&commit, false).is_none());
+        assert_eq!(recall.turn(&project(), turn(1)), None);
+        assert!(recall.turn(&project(), turn(2)).is_some());
+    }
+}

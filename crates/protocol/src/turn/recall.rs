@@ -1,0 +1,186 @@
+//! What a commit leaves of the turns it leases, told without reading it: whoever leased a turn knows its rows, and as long as
+//! nobody touches them the next decision can be made on those. Only a help: the commit of such a decision expects every one of
+//! them again ([`Command::is_decided_unmoved`]), and who is refused on recalled rows is refused only after they were read.
+
+use super::Command;
+use cardwire_model::{
+    AgentId, BoxHead, BoxId, Commit, Head, InboxKind, InboxStatus, Snapshot, Status, Step, TurnId, TurnRows,
+    Write,
+};
+use std::collections::HashMap;
+
+/// The rows of each turn that the commit both puts into an inbox and starts, with an output box of its own: what a read of the
+/// turn finds right after the commit, but for the place in the queue, which the store gives.
+pub fn leased(commit: &Commit) -> Vec<Snapshot> {
+    let mut heads: HashMap<TurnId, &Head> = HashMap::new();
+    let mut boxes: HashMap<BoxId, &BoxHead> = HashMap::new();
+    for write in &commit.writes {
+        if let Write::CreateHead(head) | Write::MoveHead { to: head, .. } = write
+            && head.status() == Status::Running
+            && let Some(live) = head.live.as_deref()
+        {
+            heads.insert(live.turn_id, head);
+        }
+        // What a box with segments shows is not told by its entries.
+        if let Write::CreateBox(new) = write
+            && new.head.depth == 0
+        {
+            boxes.insert(new.head.box_id, &new.head);
+        }
+    }
+    let rows = commit.writes.iter().filter_map(|write| {
+        let Write::Enqueue(item) = write else { return None };
+        if (item.kind, item.status) != (InboxKind::Turn, InboxStatus::Processing) {
+            return None;
+        }
+        let head = *heads.get(&item.turn_id)?;
+        let output = *boxes.get(&head.live.as_deref()?.output_box)?;
+        Some(Snapshot {
+            turn: Some(TurnRows::alone(item.as_ref().clone())),
+            head: Some(head.clone()),
+            boxes: HashMap::from([(output.box_id, output.clone())]),
+            ..Snapshot::default()
+        })
+    });
+    rows.collect()
+}
+
+/// Agents of whose turns nothing may be recalled any more: their heads move or are marked, their turns write, or something comes
+/// to wait. A turn that is only seen to be alive stays as it was.
+pub fn outdated(commit: &Commit) -> impl Iterator<Item = &AgentId> {
+    let appends = commit.writes.iter().any(|write| matches!(write, Write::AppendCards { .. }));
+    commit.writes.iter().filter_map(move |write| {
+        if let Write::CreateHead(head) | Write::MoveHead { to: head, .. } = write {
+            return Some(&head.agent_id);
+        }
+        let Write::NudgeHead { guard, nudge } = write else { return None };
+        (appends || nudge.is_mark() || nudge.queued != 0).then_some(&guard.agent_id)
+    })
+}
+
+/// The steps that the commit leaves, each as it is then.
+pub fn steps(commit: &Commit) -> impl Iterator<Item = &Step> {
+    commit.writes.iter().filter_map(|write| {
+        if let Write::CreateStep(step) | Write::UpdateStep(step) = write { Some(step.as_ref()) } else { None }
+    })
+}
+
+impl Command {
+    /// Whether it may be decided on rows that were not just read: its commit holds only if the turn has not moved, nothing has
+    /// come to wait behind it, its output box has the length it had, and what it names as new is.
+    pub const fn is_decided_unmoved(&self) -> bool {
+        match self {
+            Self::Finish(_) => true,
+            Self::Start(_)
+            | Self::Heartbeat(_)
+            | Self::Append(_)
+            | Self::Step(_)
+            | Self::Suspend(_)
+            | Self::Report(_)
+            | Self::Release(_)
+            | Self::Stop(_)
+            | Self::Reap(_)
+            | Self::ExpireTools(..)
+            | Self::Requeue(..)
+            | Self::Ring(..)
+            | Self::Archive(_) => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Decision,
+        fixtures::{agent::TestAgent, project},
+        turn::{
+            self, Fence, Proof,
+            claim::{Claim, Waiting, at_once},
+            dispatch,
+            finish::Deliverable,
+            step::{NewStep, TakeStep},
+        },
+    };
+    use cardwire_model::{CanonicalJson, Hash256, Write};
+
+    /// A turn that was claimed by its dispatch, and what is recalled of it.
+    fn leased_at_once(start: bool) -> (TestAgent, Vec<Snapshot>) {
+        let mut agent = TestAgent::new();
+        let command = agent.dispatch_command();
+        let dispatched = dispatch::decide(&agent.for_dispatch(&command), &project(), &command, &agent.moment);
+        let mut commit = dispatched.unwrap().commit;
+        let claim = Claim { worker_id: "w1".to_owned(), start };
+        at_once(&mut commit, &mut |_| Some(Waiting { claim: claim.clone(), secret: [7; 32] }));
+        let recalled = leased(&commit);
+        agent.apply(commit);
+        (agent, recalled)
+    }
+
+    fn fence(agent: &TestAgent) -> Fence {
+        Fence { proof: Proof::Lease(Hash256::of(&[7; 32])), ..agent.fence() }
+    }
+
+    /// NF-03: what is recalled is what a read would find, so that it comes to the same which of the two a finish is decided on.
+    #[test]
+    fn a_turn_is_recalled_as_it_would_be_read() {
+        let (agent, recalled) = leased_at_once(true);
+        let [recalled] = &recalled[..] else { panic!("{recalled:?}") };
+        let fence = fence(&agent);
+        let mut read = agent.for_turn(fence.turn_id);
+        // The store gives it.
+        read.turn.as_mut().unwrap().item.seq = 0;
+        assert_eq!((&recalled.turn, &recalled.head), (&read.turn, &read.head));
+        assert_eq!(recalled.boxes.len(), 1);
+        assert!(recalled.boxes.iter().all(|(id, head)| read.boxes.get(id) == Some(head)));
+        let finish = TestAgent::finish_with(&fence, Deliverable::Absent);
+        assert!(finish.is_decided_unmoved());
+        let on = |snapshot| turn::decide(snapshot, &project(), &finish, &agent.moment).unwrap();
+        let kinds = |decision: &Decision<_>| -> Vec<_> {
+            decision.commit.writes.iter().map(std::mem::discriminant::<Write>).collect()
+        };
+        assert_eq!(kinds(&on(recalled)), kinds(&on(&read)));
+    }
+
+    /// One that nobody has started may be put back and claimed by somebody else without a mark.
+    #[test]
+    fn only_turns_that_run_are_recalled() {
+        assert_eq!(leased_at_once(false).1, []);
+        let (agent, _) = TestAgent::running();
+        let queued = dispatch::decide(
+            &agent.for_dispatch(&agent.dispatch_command()),
+            &project(),
+            &agent.dispatch_command(),
+            &agent.moment,
+        );
+        assert_eq!(leased(&queued.unwrap().commit), []);
+    }
+
+    /// Moves, marks and what comes to wait; a step leaves the turn as it was, and is told.
+    #[test]
+    fn what_changes_a_turn_makes_what_is_recalled_of_it_outdated() {
+        let (agent, _) = leased_at_once(true);
+        let fence = fence(&agent);
+        let touches = |commit: &Commit| outdated(commit).count();
+        let decided = |command: &Command| agent.decide(command).unwrap().commit;
+        assert_eq!(touches(&decided(&Command::Heartbeat(fence.clone()))), 0);
+        assert_eq!(touches(&decided(&agent.tool_call(&fence, "c1"))), 1);
+        assert_eq!(touches(&decided(&agent.append(&fence, "agent.thought", "{}", None))), 1);
+        assert_eq!(touches(&decided(&TestAgent::suspend(&fence, &["c1"]))), 1);
+        assert_eq!(touches(&decided(&TestAgent::finish(&fence))), 1);
+        let command = agent.dispatch_command();
+        let behind = dispatch::decide(&agent.for_dispatch(&command), &project(), &command, &agent.moment);
+        assert_eq!(touches(&behind.unwrap().commit), 1);
+        let step = NewStep {
+            id: Some("step_1".parse().unwrap()),
+            phase: "call".to_owned(),
+            status: None,
+            call_id: None,
+            request_box: None,
+            metadata: CanonicalJson::empty_object(),
+        };
+        let step = decided(&Command::Step(TakeStep { fence, step, records: vec![] }));
+        assert_eq!(touches(&step), 0);
+        assert_eq!(steps(&step).map(|step| step.id.as_str()).collect::<Vec<_>>(), ["step_1"]);
+    }
+}
