@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
 
 use async_nats::jetstream;
-use cardwire_bus::{Bus, Chunk, STREAM};
+use cardwire_bus::{Bus, Chunk, STREAM, ToolCall, ToolUnreached};
 use cardwire_kernel::{
     Caller, ClaimRequest, Done, Kernel, KernelConfig, NewProfile,
     protocol::{
@@ -287,4 +287,42 @@ async fn chunks_are_sent_and_forgotten() {
     assert_eq!(message.subject.as_str(), format!("cg.v1.{project}.public.str.agent.a.chunk"));
     let body: serde_json::Value = serde_json::from_slice(&message.payload).unwrap();
     assert_eq!((&body["text"], &body["turn_epoch"]), (&"你好".into(), &3.into()));
+}
+
+/// A call waits for a connection that is being made, and is refused when none comes: nothing is sent later instead.
+#[tokio::test]
+async fn a_call_of_a_tool_waits_a_moment_for_the_bus() {
+    let project: ProjectId = format!("tool-{}", std::process::id()).parse().unwrap();
+    let call = ToolCall {
+        project: project.clone(),
+        channel: Channel::public(),
+        target: "search".parse().unwrap(),
+        card_id: "0123456789abcdef0123456789abcdef".parse().unwrap(),
+        tool_call_id: "c1".to_owned(),
+        agent_id: "a".to_owned(),
+        turn_id: "turn_0123456789abcdef0123456789abcdef".to_owned(),
+        epoch: 3,
+        traceparent: None,
+    };
+    let client = async_nats::connect(nats()).await.unwrap();
+    let mut heard = client.subscribe(format!("cg.v1.{project}.>")).await.unwrap();
+    client.flush().await.unwrap();
+    // A way to the server that nobody has opened yet.
+    let door = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let late = Bus::open(&format!("nats://{}", door.local_addr().unwrap())).await.unwrap();
+    let server = nats().trim_start_matches("nats://").to_owned();
+    let open = async {
+        let (mut here, _) = door.accept().await.unwrap();
+        let mut there = tokio::net::TcpStream::connect(server).await.unwrap();
+        tokio::spawn(async move { tokio::io::copy_bidirectional(&mut here, &mut there).await });
+    };
+    // The call is made first.
+    let (told, ()) = tokio::join!(biased; late.tell_tool(&call), open);
+    assert_eq!(told, Ok(()));
+    let message = tokio::time::timeout(PATIENCE, heard.next()).await.unwrap().unwrap();
+    let body: serde_json::Value = serde_json::from_slice(&message.payload).unwrap();
+    assert_eq!(body["tool_call_id"], "c1");
+
+    let nobody = Bus::open("nats://127.0.0.1:9").await.unwrap();
+    assert_eq!(nobody.tell_tool(&call).await, Err(ToolUnreached::Away));
 }
