@@ -22,6 +22,7 @@ pub use reads::{TurnView, ViewedTurn};
 pub(crate) use recall::Recall;
 pub use roster::NewProfile;
 pub use run::NewTurnCard;
+pub(crate) use run::Running;
 pub use watchdog::{TickAction, TickReport};
 
 use cardwire_model::ProjectId;

@@ -56,7 +56,7 @@ pub const RECURSION_DEPTH_MAX: u32 = 100;
 /// Most malformed inbox rows put away while looking for the next turn (DP-14).
 pub const POISON_ROWS: usize = 5;
 /// Most turns whose rows a process keeps in memory from the commit that leased them to the one that moves them.
-pub const RECALLED_TURNS: usize = 10_000;
+pub const RECALLED_TURNS: usize = 4_000;
 /// Most turns handed out by one claim.
 pub const CLAIM_TURNS: usize = 100;
 /// Longest wait of one claim.

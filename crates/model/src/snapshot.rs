@@ -56,7 +56,7 @@ impl Keys {
     }
 }
 
-/// The rows as they were in one consistent read.
+/// The rows as they were in one consistent read, or as a commit left them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Snapshot {
     /// The realm's project row, if asked for and there.

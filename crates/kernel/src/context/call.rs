@@ -5,7 +5,7 @@ use super::{
     collect::{CollectRequest, Collected},
     pieces::{Material, Placed},
 };
-use crate::{Caller, CompactRequest, Compacted, Kernel, KernelError};
+use crate::{Caller, CompactRequest, Compacted, Kernel, KernelError, turns::Running};
 use cardwire_context::{
     compaction,
     compose::{Layers, arrange},
@@ -112,7 +112,24 @@ impl Kernel {
         caller: &Caller,
         request: &CallRequest,
     ) -> Result<ComposedCall, KernelError> {
-        let (turn, seen) = self.running(project, &request.fence).await?;
+        let running = self.running(project, &request.fence).await?;
+        let is_recalled = running.is_recalled;
+        let composed = self.compose_on(project, caller, request, running).await;
+        if composed.is_err() && is_recalled {
+            // Who does not hold the turn any more is told that, and nothing else.
+            self.recall.forget(project, request.fence.turn_id);
+            self.runs(project, &request.fence).await?;
+        }
+        composed
+    }
+
+    async fn compose_on(
+        &self,
+        project: &ProjectId,
+        caller: &Caller,
+        request: &CallRequest,
+        Running { turn, rows: seen, is_recalled }: Running,
+    ) -> Result<ComposedCall, KernelError> {
         for key in request.contexts.keys() {
             layers::layer_given(key).map_err(|error| {
                 Invalid::coded(InvalidCode::ContextKey, format!("contexts/{key}"), error.to_string())
@@ -156,6 +173,9 @@ impl Kernel {
         if request.step_id.is_none() && new == [made.call_id] && is_as_seen {
             self.step_as_seen(project, caller, step, &seen).await?;
         } else {
+            if is_recalled && !is_as_seen {
+                self.recall.forget(project, request.fence.turn_id);
+            }
             self.turn_command(project, caller, Command::Step(step), None).await?;
         }
         // The manifest is named only here.

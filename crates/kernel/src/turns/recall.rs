@@ -1,11 +1,11 @@
 //! Turns that this process has leased and that nobody is known to have touched since, as their commits left them: what the next
 //! command would read first. See [`recall`] for why that is safe.
 
-use cardwire_model::{AgentId, Commit, ProjectId, Snapshot, Step, TurnId, limits};
+use cardwire_model::{AgentId, CanonicalJson, Commit, ProjectId, Snapshot, Step, TurnId, limits};
 use cardwire_protocol::turn::recall;
 use std::{
     collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 /// See above.
@@ -14,7 +14,7 @@ pub(crate) struct Recall(Mutex<Turns>);
 
 #[derive(Default)]
 struct Turns {
-    rows: HashMap<(ProjectId, TurnId), Snapshot>,
+    rows: HashMap<(ProjectId, TurnId), Arc<Snapshot>>,
     /// The turn of each agent that has one in `rows`.
     of_agents: HashMap<(ProjectId, AgentId), TurnId>,
 }
@@ -32,8 +32,17 @@ impl Recall {
     }
 
     /// The rows of a turn, if they are known.
-    pub(crate) fn turn(&self, project: &ProjectId, turn: TurnId) -> Option<Snapshot> {
+    pub(crate) fn turn(&self, project: &ProjectId, turn: TurnId) -> Option<Arc<Snapshot>> {
         self.turns().rows.get(&(project.clone(), turn)).cloned()
+    }
+
+    /// A turn was found not to be as it is recalled.
+    pub(crate) fn forget(&self, project: &ProjectId, turn: TurnId) {
+        let mut turns = self.turns();
+        let rows = turns.rows.remove(&(project.clone(), turn));
+        if let Some(item) = rows.as_ref().and_then(|rows| rows.turn.as_ref()).map(|turn| &turn.item) {
+            turns.of_agents.remove(&(project.clone(), item.agent_id.clone()));
+        }
     }
 
     /// Forgets what a commit changes, and answers what is to be kept once it is applied. `leases` when it claims turns.
@@ -44,7 +53,9 @@ impl Recall {
             turns.forget(project, agent);
         }
         let is_known = |step: &&Step| turns.rows.contains_key(&(project.clone(), step.turn_id));
-        let steps: Vec<_> = recall::steps(commit).filter(is_known).cloned().collect();
+        // What a step says of itself is not looked at again.
+        let noted = |step: &Step| Step { metadata: CanonicalJson::empty_object(), ..step.clone() };
+        let steps: Vec<_> = recall::steps(commit).filter(is_known).map(noted).collect();
         drop(turns);
         let named = |rows: Snapshot| {
             let item = &rows.turn.as_ref()?.item;
@@ -61,7 +72,7 @@ impl Recall {
         let mut turns = self.turns();
         for step in steps {
             if let Some(rows) = turns.rows.get_mut(&(project.clone(), step.turn_id)) {
-                rows.step = Some(step);
+                Arc::make_mut(rows).step = Some(step);
             }
         }
         if turns.rows.len() + leased.len() > limits::RECALLED_TURNS {
@@ -69,8 +80,10 @@ impl Recall {
             *turns = Turns::default();
         }
         for (agent, turn, rows) in leased.into_iter().take(limits::RECALLED_TURNS) {
-            turns.of_agents.insert((project.clone(), agent), turn);
-            turns.rows.insert((project.clone(), turn), rows);
+            if let Some(before) = turns.of_agents.insert((project.clone(), agent), turn) {
+                turns.rows.remove(&(project.clone(), before));
+            }
+            turns.rows.insert((project.clone(), turn), Arc::new(rows));
         }
     }
 }

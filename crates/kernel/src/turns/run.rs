@@ -1,5 +1,5 @@
 //! The loop of every command on a turn: load its rows and what its kind of command needs besides, decide, commit; when
-//! somebody else got in between, do it again on fresh rows.
+//! somebody else got in between, do it again on fresh rows. The end of a turn is tried on recalled rows first.
 
 use crate::{
     Caller, Done, Kernel, KernelError, Remember, batches::FollowUp, doorbell::Ring, turns::ViewedTurn,
@@ -13,7 +13,7 @@ use cardwire_protocol::{
     turn::{self, Command, Fence, Outcome, Remains, append::NewCard, fence, next_output_box, step::TakeStep},
 };
 use cardwire_store::CommitError;
-use std::collections::HashSet;
+use std::{collections::HashSet, sync::Arc};
 
 /// A card that a turn writes.
 #[derive(Debug, Clone)]
@@ -22,6 +22,22 @@ pub struct NewTurnCard {
     pub id: Option<CardId>,
     /// What it says.
     pub draft: CardDraft,
+}
+
+/// What came of a command on some rows.
+enum Tried {
+    Done(Outcome, FollowUp),
+    Refused(Rejection),
+    /// Somebody else got in between.
+    Conflict,
+}
+
+/// A turn that its caller holds.
+pub(crate) struct Running {
+    pub(crate) turn: ViewedTurn,
+    pub(crate) rows: Arc<Snapshot>,
+    /// The rows were not read.
+    pub(crate) is_recalled: bool,
 }
 
 /// How many entries of an output box are looked at for what a turn leaves behind.
@@ -82,16 +98,19 @@ impl Kernel {
     ) -> Result<(Done<Outcome>, FollowUp), KernelError> {
         let realm = Realm::from(project.clone());
         let keys = Keys { answer: remember.map(|remember| remember.key.clone()), ..turn_keys(&command) };
+        if command.is_decided_unmoved()
+            && let Some(rows) = self.recall.turn(project, command.turn_id())
+        {
+            let known = if remember.is_some() { Known::New } else { Known::Repeatable };
+            let tried = self.try_on(project, caller, &command, &rows, (remember, known), now).await?;
+            if let Tried::Done(outcome, follow_up) = tried {
+                return Ok((Done::Fresh(outcome), follow_up));
+            }
+            // Whatever is wrong, what was read says so.
+            self.recall.forget(project, command.turn_id());
+        }
         for attempt in 0..limits::DECIDE_ATTEMPTS {
-            // Once: what did not hold is read.
-            let recalled = (attempt == 0 && command.is_decided_unmoved())
-                .then(|| self.recall.turn(project, command.turn_id()))
-                .flatten();
-            let is_recalled = recalled.is_some();
-            let mut snapshot = match recalled {
-                Some(snapshot) => snapshot,
-                None => self.store.load(&realm, &keys).await?,
-            };
+            let mut snapshot = self.store.load(&realm, &keys).await?;
             let known = match remember {
                 Some(remember) => idempotency::known(&snapshot, &remember.key)?,
                 None => Known::Repeatable,
@@ -114,56 +133,67 @@ impl Kernel {
                 None => None,
             };
             self.load_more(project, &realm, &mut command, &mut snapshot).await?;
-            let moment = self.moment_at(caller, now);
-            let decided = turn::decide(&snapshot, project, &command, &moment);
-            let Decision { mut commit, outcome } = match decided {
-                Ok(decision) => decision,
-                Err(_) if is_recalled => continue,
-                Err(Rejection::Lost(agent)) => {
+            match self.try_on(project, caller, &command, &snapshot, (remember, known), now).await? {
+                Tried::Done(outcome, follow_up) => return Ok((Done::Fresh(outcome), follow_up)),
+                Tried::Refused(Rejection::Lost(agent)) => {
                     self.rebuild_at(project, caller, &agent, now).await?;
-                    continue;
                 }
-                Err(rejection) => return Err(rejection.into()),
-            };
-            if let (Some(remember), Known::New) = (remember, known) {
-                let answer = (remember.render)(&outcome);
-                commit.writes.push(idempotency::remember(&remember.key, answer, moment.now));
-            }
-            if let Some(memory) = self.turn_memory(project, &snapshot, &commit, &moment).await? {
-                commit.append(memory);
-            }
-            match self.apply(commit).await {
-                Ok(follow_up) => {
-                    if outcome == Outcome::Rung
-                        && let Some(item) = &snapshot.inbox
-                    {
-                        self.ring(&Ring::of(project, item, "watchdog"));
-                    }
-                    return Ok((Done::Fresh(outcome), follow_up));
-                }
-                Err(CommitError::Conflict(_)) => {}
-                Err(CommitError::Store(error)) => return Err(error.into()),
+                Tried::Refused(rejection) => return Err(rejection.into()),
+                Tried::Conflict => {}
             }
         }
         Err(KernelError::Contended)
     }
 
-    /// The turn of a caller who holds it; others are refused before anything is done for them. One that this process has
-    /// leased is not read again: whoever goes on from here finds out with its commit, or asks [`Self::runs`].
-    pub(crate) async fn running(
+    /// Decides a command on these rows, and commits.
+    async fn try_on(
         &self,
         project: &ProjectId,
-        held: &Fence,
-    ) -> Result<(ViewedTurn, Snapshot), KernelError> {
-        let recalled = self.recall.turn(project, held.turn_id);
-        let holds = |snapshot: &Snapshot| fence::check_running(snapshot, project, held).is_ok();
-        let snapshot = match recalled.filter(holds) {
-            Some(snapshot) => snapshot,
-            None => self.runs(project, held).await?,
+        caller: &Caller,
+        command: &Command,
+        snapshot: &Snapshot,
+        (remember, known): (Option<&Remember<Outcome>>, Known),
+        now: Option<Timestamp>,
+    ) -> Result<Tried, KernelError> {
+        let moment = self.moment_at(caller, now);
+        let Decision { mut commit, outcome } = match turn::decide(snapshot, project, command, &moment) {
+            Ok(decision) => decision,
+            Err(rejection) => return Ok(Tried::Refused(rejection)),
+        };
+        if let (Some(remember), Known::New) = (remember, known) {
+            let answer = (remember.render)(&outcome);
+            commit.writes.push(idempotency::remember(&remember.key, answer, moment.now));
+        }
+        if let Some(memory) = self.turn_memory(project, snapshot, &commit, &moment).await? {
+            commit.append(memory);
+        }
+        match self.apply(commit).await {
+            Ok(follow_up) => {
+                if outcome == Outcome::Rung
+                    && let Some(item) = &snapshot.inbox
+                {
+                    self.ring(&Ring::of(project, item, "watchdog"));
+                }
+                Ok(Tried::Done(outcome, follow_up))
+            }
+            Err(CommitError::Conflict(_)) => Ok(Tried::Conflict),
+            Err(CommitError::Store(error)) => Err(error.into()),
+        }
+    }
+
+    /// The turn of a caller who holds it; others are refused before anything is done for them. One that is recalled is not
+    /// read: whoever goes on from here finds out with its commit, or asks [`Self::runs`].
+    pub(crate) async fn running(&self, project: &ProjectId, held: &Fence) -> Result<Running, KernelError> {
+        let holds = |rows: &Arc<Snapshot>| fence::check_running(rows, project, held).is_ok();
+        let recalled = self.recall.turn(project, held.turn_id).filter(holds);
+        let is_recalled = recalled.is_some();
+        let rows = match recalled {
+            Some(rows) => rows,
+            None => Arc::new(self.runs(project, held).await?),
         };
         let missing = || Rejection::NotFound { what: "turn", id: held.turn_id.to_string() };
-        let item = snapshot.turn.as_ref().ok_or_else(missing)?.item.clone();
-        Ok((ViewedTurn::new(item, snapshot.head.clone()), snapshot))
+        let item = rows.turn.as_ref().ok_or_else(missing)?.item.clone();
+        Ok(Running { turn: ViewedTurn::new(item, rows.head.clone()), rows, is_recalled })
     }
 
     /// Refuses a caller who does not hold the turn, according to the store.
@@ -177,8 +207,8 @@ impl Kernel {
         }
     }
 
-    /// Takes a step that has a fresh name, with records that have fresh names, on the rows that [`Self::running`] read. They
-    /// are read again only if the turn was not left alone meanwhile.
+    /// Takes a step that has a fresh name, with records that have fresh names, on the rows that [`Self::running`] found. They
+    /// are read only if the turn was not left alone meanwhile.
     pub(crate) async fn step_as_seen(
         &self,
         project: &ProjectId,
@@ -189,6 +219,7 @@ impl Kernel {
         if self.stepped_as_seen(project, caller, &step, seen).await? {
             return Ok(());
         }
+        self.recall.forget(project, step.fence.turn_id);
         self.turn_command(project, caller, Command::Step(step), None).await.map(drop)
     }
 

@@ -2,20 +2,21 @@
 
 use crate::desk::{Desk, caller};
 use cardwire_kernel::{
-    Kernel, KernelConfig, KernelError, NewCard, NewTurnCard,
+    Done, Kernel, KernelConfig, KernelError, NewCard, NewTurnCard, Remember,
     protocol::{
         Rejection,
         turn::{
-            Command, Fence, Proof,
+            Command, Fence, Outcome, Proof,
             append::Append,
             claim::Lease,
             finish::{Deliverable, Finish},
+            release::Release,
             step::{NewStep, TakeStep},
             stop::Stop,
         },
     },
 };
-use cardwire_model::{CanonicalJson, CardDraft, Hash256, Origin, Status, TaskStatus, TurnId};
+use cardwire_model::{AnswerKey, CanonicalJson, CardDraft, Hash256, Origin, Status, TaskStatus, TurnId};
 use cardwire_store::Turns as _;
 use std::{sync::Arc, time::Duration};
 
@@ -155,9 +156,26 @@ async fn wk_03_a_recalled_turn_ends_with_all_that_it_wrote() {
     }
 }
 
-/// Nobody is refused on recalled rows: they do not tell of a card that somebody else wrote.
+/// Nobody is refused on recalled rows: a turn that was given back elsewhere, and claimed there, is ended by its new holder here.
 #[tokio::test]
-async fn what_a_recalled_turn_does_not_know_of_is_read() {
+async fn a_turn_that_has_a_new_holder_is_read() {
+    let desk = Desk::new(&["a"]).await;
+    let lease = recalled(&desk, "a").await;
+    let there = other(&desk);
+    let release = Release { fence: fence(&lease), defer_seconds: None, reason: None, keep_calls: false };
+    there.turn_command(&desk.project, &caller(), Command::Release(release), None).await.unwrap();
+    let request = Desk::request(1, Duration::ZERO);
+    let again = there.claim_now(&caller(), &request).await.unwrap().remove(0);
+    assert_eq!(again.turn_id, lease.turn_id);
+    desk.kernel.turn_command(&desk.project, &caller(), finish(&again, None), None).await.unwrap();
+    let old = desk.kernel.turn_command(&desk.project, &caller(), finish(&lease, None), None).await;
+    assert!(matches!(old, Err(KernelError::Rejected(Rejection::Unauthenticated))), "{old:?}");
+    assert_eq!(desk.task_events(again.turn_id).await, 1);
+}
+
+/// A card that is there already is delivered.
+#[tokio::test]
+async fn a_recalled_turn_delivers_a_card_that_somebody_else_wrote() {
     let desk = Desk::new(&["a"]).await;
     let lease = recalled(&desk, "a").await;
     let id = desk.kernel.card_id();
@@ -168,4 +186,47 @@ async fn what_a_recalled_turn_does_not_know_of_is_read() {
     desk.kernel.turn_command(&desk.project, &caller(), Command::Finish(end), None).await.unwrap();
     let row = desk.store.turn(&desk.project, lease.turn_id).await.unwrap().unwrap();
     assert_eq!(row.ended.map(|ended| ended.deliverable), Some(id));
+}
+
+/// API-16: an end that was told twice, under one key and to two processes, is answered twice and done once.
+#[tokio::test]
+async fn api_16_an_end_that_another_process_has_done_is_replayed() {
+    let desk = Desk::new(&["a"]).await;
+    let lease = recalled(&desk, "a").await;
+    let remember = Remember {
+        key: AnswerKey {
+            caller: "worker".to_owned(),
+            key: "k".to_owned(),
+            request_hash: Hash256::of(b"the same request"),
+        },
+        render: Box::new(|_: &Outcome| Some((200, "the answer".to_owned()))),
+    };
+    let end = || finish(&lease, None);
+    let first = other(&desk).turn_command(&desk.project, &caller(), end(), Some(&remember)).await.unwrap();
+    assert!(matches!(first, Done::Fresh(_)), "{first:?}");
+    let again = desk.kernel.turn_command(&desk.project, &caller(), end(), Some(&remember)).await.unwrap();
+    assert!(matches!(&again, Done::Replayed(answer) if answer.body == "the answer"), "{again:?}");
+    assert_eq!(desk.task_events(lease.turn_id).await, 1);
+}
+
+/// OB-01, NF-03: a call is composed for whoever holds the turn. Others are told that they do not, whatever else is wrong.
+#[tokio::test]
+async fn nf_03_a_call_of_a_recalled_turn_is_composed_for_its_holder_only() {
+    let desk = Desk::new(&["a", "b", "c", "d"]).await;
+    let lease = recalled(&desk, "a").await;
+    let composed = desk.call(&lease, None).await.unwrap();
+    let all = Default::default();
+    let steps = || desk.store.steps(&desk.project, &all, None, 9);
+    assert_eq!(steps().await.unwrap()[0].call_id, Some(composed.call_id.to_string()));
+    let too_long = desk.call(&recalled(&desk, "b").await, Some(1)).await;
+    let is_stale = matches!(too_long, Err(KernelError::Rejected(Rejection::StaleTurn(..))));
+    assert!(too_long.is_err() && !is_stale, "{too_long:?}");
+    for (agent, window) in [("c", None), ("d", Some(1))] {
+        let lease = recalled(&desk, agent).await;
+        let stop = Stop { turn_id: lease.turn_id, epoch: None, reason: None, remains: Default::default() };
+        other(&desk).turn_command(&desk.project, &caller(), Command::Stop(stop), None).await.unwrap();
+        let refused = desk.call(&lease, window).await;
+        assert!(matches!(refused, Err(KernelError::Rejected(Rejection::StaleTurn(..)))), "{refused:?}");
+    }
+    assert_eq!(steps().await.unwrap().len(), 1, "nothing was written for those");
 }

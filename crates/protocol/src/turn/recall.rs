@@ -1,6 +1,6 @@
 //! What a commit leaves of the turns it leases, told without reading it: whoever leased a turn knows its rows, and as long as
-//! nobody touches them the next decision can be made on those. Only a help: the commit of such a decision expects every one of
-//! them again ([`Command::is_decided_unmoved`]), and who is refused on recalled rows is refused only after they were read.
+//! nobody touches them the next decision can be made on those. Only a help: the commit of such a decision holds only if they
+//! still are what it was decided on ([`Command::is_decided_unmoved`]), and nobody is refused before they were read.
 
 use super::Command;
 use cardwire_model::{
@@ -21,9 +21,9 @@ pub fn leased(commit: &Commit) -> Vec<Snapshot> {
         {
             heads.insert(live.turn_id, head);
         }
-        // What a box with segments shows is not told by its entries.
+        // Nothing that is in the box has to be looked at.
         if let Write::CreateBox(new) = write
-            && new.head.depth == 0
+            && new.head.entries == 0
         {
             boxes.insert(new.head.box_id, &new.head);
         }
@@ -66,11 +66,12 @@ pub fn steps(commit: &Commit) -> impl Iterator<Item = &Step> {
 }
 
 impl Command {
-    /// Whether it may be decided on rows that were not just read: its commit holds only if the turn has not moved, nothing has
-    /// come to wait behind it, its output box has the length it had, and what it names as new is.
+    /// Whether it may be decided on recalled rows: its commit holds only if the turn has not moved, nothing has come to wait
+    /// behind it, its output box has the length it had, and what it names as new is. An end that delivers a card which is there
+    /// already has to know that card.
     pub const fn is_decided_unmoved(&self) -> bool {
         match self {
-            Self::Finish(_) => true,
+            Self::Finish(finish) => finish.deliverable.card_id().is_none(),
             Self::Start(_)
             | Self::Heartbeat(_)
             | Self::Append(_)

@@ -71,7 +71,7 @@ pub fn decide(
     taken(snapshot, project, command, moment).map(|(work, id)| work.stay(Outcome::Stepped(id)))
 }
 
-/// The same on rows that were read a while ago, for a step and records whose names nobody else can know: it holds only if
+/// The same on rows of a while ago, for a step and records whose names nobody else can know: it holds only if
 /// the turn has not moved since (see [`cardwire_model::Live::marks`]). The cards that it counts are those of then.
 pub fn decide_unmoved(
     snapshot: &Snapshot,
