@@ -2,7 +2,7 @@
 
 use crate::parse;
 use cardwire_kernel::protocol::turn::dispatch::{Dispatch, Receipt};
-use cardwire_model::{CanonicalJson, Channel, Invalid, TraceParent, trace};
+use cardwire_model::{CanonicalJson, Channel, Invalid, TraceParent, TurnId, trace};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::{collections::BTreeMap, str::FromStr};
@@ -40,7 +40,7 @@ pub struct DispatchIn {
     #[serde(default)]
     #[schema(pattern = "^[A-Za-z0-9_-]{1,128}$")]
     pub channel_id: Option<String>,
-    /// The trace of `headers.traceparent`, else of this request, when absent.
+    /// When absent: the trace of `headers.traceparent`, else of this request's `traceparent`, else of the parent turn.
     #[serde(default)]
     #[schema(min_length = 1, max_length = 128)]
     pub trace_id: Option<String>,
@@ -108,6 +108,12 @@ impl DispatchIn {
             emit_state_event: self.emit_state_event.unwrap_or(true),
             max_depth,
         })
+    }
+
+    /// The turn whose trace this one is part of, if the body names no trace.
+    pub fn parent_to_follow(&self) -> Result<Option<TurnId>, Invalid> {
+        let parent = parse::given("parent_agent_turn_id", self.parent_agent_turn_id.as_deref())?;
+        Ok(parent.filter(|_| self.trace_id().is_none()))
     }
 
     /// The trace that the body names.

@@ -2,7 +2,7 @@
 //! in the words of a dispatch as well.
 
 use cardwire_kernel::protocol::RefusalCode;
-use cardwire_model::InvalidCode;
+use cardwire_model::{Invalid, InvalidCode};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -103,6 +103,8 @@ error_codes! {
     InvalidMetadata = 400 "invalid_metadata",
     /// No such profile.
     ProfileNotFound = 404 "profile_not_found",
+    /// No tool and no recipe of that name.
+    ToolDefinitionMissing = 404 "tool_definition_missing",
     /// A copy of whom?
     MissingDerivedFrom = 400 "missing_derived_from",
     /// The agent is a copy of somebody else.
@@ -201,6 +203,16 @@ impl From<RefusalCode> for ErrorCode {
             RefusalCode::ExistingAgentOwner => Self::ExistingAgentOwner,
             RefusalCode::ExistingAgentWorkerTarget => Self::ExistingAgentWorkerTarget,
             RefusalCode::ExistingAgentTags => Self::ExistingAgentTags,
+        }
+    }
+}
+
+impl From<&Invalid> for ErrorCode {
+    fn from(invalid: &Invalid) -> Self {
+        match invalid {
+            Invalid::Field { .. } => Self::BadRequest,
+            Invalid::Coded { code, .. } => (*code).into(),
+            Invalid::TooLarge { .. } => Self::TooLarge,
         }
     }
 }

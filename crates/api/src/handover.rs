@@ -1,6 +1,6 @@
 //! Packing a context on the wire (PK-01, PK-21, API-09).
 
-use crate::parse;
+use crate::{ErrorCode, parse};
 use cardwire_kernel::{
     Preflight, WouldPack,
     protocol::handover::{
@@ -11,6 +11,7 @@ use cardwire_kernel::{
 use cardwire_model::{CanonicalJson, Invalid, Origin};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
+use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
 /// A context to pack.
@@ -88,7 +89,7 @@ impl From<&Packed> for PackOut {
 /// What would be packed (PK-21).
 #[derive(Debug, Serialize, ToSchema)]
 pub struct PreflightOut {
-    /// Nothing is missing and nothing denied.
+    /// Nothing is missing, nothing denied, and the request could be sent.
     pub ok: bool,
     /// One entry per card, in box order.
     pub cards: Vec<WouldPackOut>,
@@ -98,6 +99,27 @@ pub struct PreflightOut {
     pub denied_box_ids: Vec<String>,
     /// About how long the request would be.
     pub tokens: TokensOut,
+    /// Tokens that the target's model takes; null when its profile does not tell.
+    pub window: Option<u32>,
+    /// What of that is kept free for the answer.
+    pub reserve: u32,
+    /// The whole request and the reserve fit into the window.
+    pub fits: bool,
+    /// Tokens that would be left out to make it fit.
+    pub omitted_tokens: u64,
+    /// The composed request could be sent.
+    pub valid: bool,
+    /// Why not; null when it could.
+    pub problem: Option<ProblemOut>,
+}
+
+/// Why a request could not be sent.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ProblemOut {
+    /// The code that the call would be refused with.
+    pub code: &'static str,
+    /// In words.
+    pub message: String,
 }
 
 /// Token estimates by layer.
@@ -107,8 +129,10 @@ pub struct TokensOut {
     pub profile: u64,
     /// The packed box.
     pub context: u64,
-    /// All of it.
+    /// Both.
     pub total: u64,
+    /// The composed request by layer, before anything is left out.
+    pub layers: BTreeMap<&'static str, u64>,
 }
 
 /// A card that would be packed.
@@ -147,13 +171,28 @@ impl From<&WouldPack> for WouldPackOut {
 impl From<&Preflight> for PreflightOut {
     fn from(preflight: &Preflight) -> Self {
         let context: u64 = preflight.cards.iter().map(|would| would.tokens).sum();
-        let profile = preflight.profile_tokens;
+        let (profile, request) = (preflight.profile_tokens, &preflight.request);
+        let problem = request.problem.as_ref().map(|problem| ProblemOut {
+            code: ErrorCode::from(problem).as_str(),
+            message: problem.to_string(),
+        });
         Self {
-            ok: preflight.missing.is_empty() && preflight.denied.is_empty(),
+            ok: preflight.missing.is_empty() && preflight.denied.is_empty() && problem.is_none(),
             cards: preflight.cards.iter().map(WouldPackOut::from).collect(),
             missing_box_ids: preflight.missing.iter().map(ToString::to_string).collect(),
             denied_box_ids: preflight.denied.iter().map(ToString::to_string).collect(),
-            tokens: TokensOut { profile, context, total: profile + context },
+            tokens: TokensOut {
+                profile,
+                context,
+                total: profile + context,
+                layers: request.layers.iter().map(|(layer, tokens)| (layer.as_str(), *tokens)).collect(),
+            },
+            window: request.window,
+            reserve: request.reserve,
+            fits: request.fits(),
+            omitted_tokens: request.omitted,
+            valid: problem.is_none(),
+            problem,
         }
     }
 }

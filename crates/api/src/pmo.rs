@@ -14,6 +14,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::RawValue};
 use utoipa::ToSchema;
 
+/// The trace that a request is part of.
+#[derive(Debug, Clone)]
+pub struct RequestTrace {
+    /// Its id.
+    pub id: String,
+    /// The request named it. Otherwise it is new.
+    pub is_given: bool,
+}
+
 /// A call of a tool.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -21,7 +30,7 @@ pub struct CallIn {
     /// Who calls: an agent of the roster.
     #[schema(pattern = "^[A-Za-z0-9_-]{1,128}$")]
     pub caller_agent_id: String,
-    /// The turn that calls, where its own token is used.
+    /// The turn that calls, where its own token is used; the live one of the caller when absent.
     #[serde(default)]
     #[schema(pattern = "^turn_[0-9a-f]{32}$")]
     pub agent_turn_id: Option<String>,
@@ -52,13 +61,13 @@ pub struct CallIn {
 }
 
 impl CallIn {
-    /// The call of this tool. `by` is the turn whose token was used, and the hash of that, `trace_id` that of the request; `settings` say what
+    /// The call of this tool. `by` is the turn whose token was used, and the hash of that, `trace` that of the request; `settings` say what
     /// the project allows.
     pub fn into_call(
         self,
         tool: &str,
         by: Option<(TurnId, Hash256)>,
-        trace_id: &str,
+        trace: &RequestTrace,
         settings: &ProjectSettings,
     ) -> Result<Call, Invalid> {
         parse::given::<TurnId>("agent_turn_id", self.agent_turn_id.as_deref())?;
@@ -80,7 +89,8 @@ impl CallIn {
             by_turn: by.map(|(turn, _)| turn),
             proof: by.map_or(Proof::Operator, |(_, hash)| Proof::Lease(hash)),
             channel: channel.unwrap_or_else(Channel::public),
-            trace_id: trace_id.to_owned(),
+            trace_id: trace.id.clone(),
+            is_traced: trace.is_given,
             args,
             max_depth: settings.recursion_depth(),
             acl: settings.acl.inherit,

@@ -7,7 +7,7 @@ use cardwire_kernel::protocol::turn::{
     append::check_call_id,
     report::{AfterExecution, Answer, Report},
 };
-use cardwire_model::{CanonicalJson, Invalid, TurnEpoch, TurnId, card::ToolStatus};
+use cardwire_model::{AgentId, CanonicalJson, Invalid, TurnEpoch, TurnId, card::ToolStatus};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -53,17 +53,32 @@ pub struct ReportIn {
     pub author_id: Option<String>,
 }
 
-/// The turn that a report is about, read before anything else.
-#[derive(Debug, Deserialize)]
-pub struct ReportTurn {
-    /// See [`ReportIn`].
-    pub agent_turn_id: String,
+/// For whom a body speaks that comes with a turn token, read before anything else.
+#[derive(Debug)]
+pub enum Speaker {
+    /// This turn.
+    Turn(TurnId),
+    /// The live turn of this agent (API-09).
+    Agent(AgentId),
 }
 
-impl ReportTurn {
-    /// The turn in the body of a report.
-    pub fn read(body: &[u8]) -> Result<TurnId, Invalid> {
-        parse::one("agent_turn_id", &parse::body::<Self>(body)?.agent_turn_id)
+#[derive(Debug, Deserialize)]
+struct Named {
+    #[serde(default)]
+    agent_turn_id: Option<String>,
+    #[serde(default)]
+    caller_agent_id: Option<String>,
+}
+
+impl Speaker {
+    /// The turn that the body names, else the agent that calls.
+    pub fn read(body: &[u8]) -> Result<Self, Invalid> {
+        let named = parse::body::<Named>(body)?;
+        match (&named.agent_turn_id, &named.caller_agent_id) {
+            (Some(turn), _) => Ok(Self::Turn(parse::one("agent_turn_id", turn)?)),
+            (None, Some(agent)) => Ok(Self::Agent(parse::one("caller_agent_id", agent)?)),
+            (None, None) => Err(Invalid::field("agent_turn_id", "is required")),
+        }
     }
 }
 

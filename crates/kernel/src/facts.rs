@@ -111,6 +111,7 @@ impl Kernel {
         let keys = Keys {
             cards: command.card_ids.clone(),
             members: Some((command.box_id, command.card_ids.clone())),
+            writers_of: vec![command.box_id],
             ..Keys::default()
         };
         let plan = Plan { realm: &realm, caller, keys, flat: None, remember };
@@ -170,7 +171,12 @@ impl Kernel {
         remember: Option<&Remember<BoxHead>>,
     ) -> Result<Done<BoxHead>, KernelError> {
         let realm = Realm::from(command.project.clone());
-        let keys = Keys { cards: command.card_ids.clone(), boxes: vec![command.box_id], ..Keys::default() };
+        let keys = Keys {
+            cards: command.card_ids.clone(),
+            boxes: vec![command.box_id],
+            writers_of: vec![command.box_id],
+            ..Keys::default()
+        };
         let plan = Plan { realm: &realm, caller, keys, flat: None, remember };
         self.execute(plan, |loaded, moment| rewrite_box::decide(&loaded.snapshot, command, moment)).await
     }

@@ -1,6 +1,6 @@
 //! Packing: read the boxes and the profile that a handover names, decide, commit; or only say what would be packed.
 
-use crate::{Caller, Done, Kernel, KernelError, Remember, execute::Plan};
+use crate::{Caller, Done, Kernel, KernelError, Remember, WouldSend, execute::Plan};
 use cardwire_model::{BoxId, Card, CardId, Keys, Profile, ProfileName, ProjectId, Realm, limits};
 use cardwire_protocol::{
     Rejection,
@@ -18,6 +18,8 @@ pub struct Preflight {
     pub profile_box: BoxId,
     /// Tokens of the profile's own text.
     pub profile_tokens: u64,
+    /// What the target would be sent first.
+    pub request: WouldSend,
     /// In order. New cards have no id yet.
     pub cards: Vec<WouldPack>,
     /// Boxes that are not there.
@@ -88,31 +90,22 @@ impl Kernel {
         denied: Vec<BoxId>,
     ) -> Result<Preflight, KernelError> {
         let (_, profile) = self.box_tail(project, packed.profile_box, limits::HYDRATE_MAX, true).await?;
+        let old: Vec<CardId> =
+            packed.cards.iter().filter(|card| card.from.is_some()).map(|card| card.card_id).collect();
+        let old = self.get_cards(project, &old, false).await?;
+        let known = new.iter().map(|card| Arc::new(card.clone())).chain(old);
+        let known: HashMap<CardId, Arc<Card>> = known.map(|card| (card.id, card)).collect();
+        let shown: Vec<_> =
+            packed.cards.iter().filter_map(|card| known.get(&card.card_id)).map(Arc::clone).collect();
+        let own = profile.cards.iter().rev().find(|card| card.kind.as_str() == "sys.profile");
         Ok(Preflight {
             profile_box: packed.profile_box,
             profile_tokens: profile.cards.iter().map(|card| u64::from(card.tokens)).sum(),
-            cards: self.would_pack(project, new, packed.cards).await?,
+            request: self.would_send(project, own.map(AsRef::as_ref), &shown, new).await?,
+            cards: would_pack(packed.cards, &known),
             missing,
             denied,
         })
-    }
-
-    async fn would_pack(
-        &self,
-        project: &ProjectId,
-        new: &[Card],
-        packed: Vec<PackedCard>,
-    ) -> Result<Vec<WouldPack>, KernelError> {
-        let old: Vec<CardId> =
-            packed.iter().filter(|card| card.from.is_some()).map(|card| card.card_id).collect();
-        let old = self.get_cards(project, &old, false).await?;
-        let known = |card: &Card| (card.id, (card.kind.as_str().to_owned(), u64::from(card.tokens)));
-        let known: HashMap<_, _> = new.iter().chain(old.iter().map(Arc::as_ref)).map(known).collect();
-        let describe = |packed: PackedCard| {
-            let (card_type, tokens) = known.get(&packed.card_id).cloned().unzip();
-            WouldPack { is_new: packed.from.is_none(), packed, card_type, tokens: tokens.unwrap_or(0) }
-        };
-        Ok(packed.into_iter().map(describe).collect())
     }
 
     /// PK-02
@@ -177,4 +170,17 @@ impl Kernel {
         }
         Ok((inherited, missing))
     }
+}
+
+fn would_pack(packed: Vec<PackedCard>, known: &HashMap<CardId, Arc<Card>>) -> Vec<WouldPack> {
+    let describe = |packed: PackedCard| {
+        let card = known.get(&packed.card_id);
+        WouldPack {
+            is_new: packed.from.is_none(),
+            card_type: card.map(|card| card.kind.as_str().to_owned()),
+            tokens: card.map_or(0, |card| u64::from(card.tokens)),
+            packed,
+        }
+    };
+    packed.into_iter().map(describe).collect()
 }

@@ -6,7 +6,7 @@ mod slots;
 
 use crate::{Caller, Done, Kernel, KernelError, Preflight, Remember};
 use cardwire_model::{
-    Agent, AgentId, Commit, Head, InboxItem, Invalid, Keys, ProjectId, Realm, ResourceKind, Snapshot,
+    Agent, AgentId, Commit, Head, InboxItem, Invalid, Keys, ProjectId, Realm, ResourceKind, Snapshot, TurnId,
     TurnPayload, limits,
 };
 use cardwire_protocol::{
@@ -17,12 +17,13 @@ use cardwire_protocol::{
     pmo::{
         calls::{self, Answered, Call, Standing},
         delegate::{self, Delegate},
+        made,
         provision::{self, Provision},
     },
     resource,
 };
-use cardwire_store::CommitError;
-use serde_json::Value;
+use cardwire_store::{BatchFilter, CommitError};
+use serde_json::{Map, Value};
 
 pub(crate) use reading::{Amiss, Calling, Seen};
 pub use slots::PmoConfig;
@@ -67,14 +68,19 @@ impl Kernel {
             let fence = calls::fence(call, from_head.as_ref(), row.as_ref(), &moment)?;
             let own = row.as_ref().and_then(|row| TurnPayload::from_stored(&row.payload).ok());
             calls::check_run(call, own.as_ref().map(|payload| &payload.runtime_config))?;
-            let made = self.made_call(project, call).await?;
-            if let Some((_, standing)) = made
+            let mut call = call.clone().traced(from_head.as_ref().and_then(|head| head.live.as_deref()));
+            let made = self.made_call(project, &call).await?;
+            if let Some(MadeCall { standing, .. }) = made
                 && standing != Standing::Open
             {
-                let id = call.carries_out.clone().unwrap_or_default();
+                let id = call.carries_out.unwrap_or_default();
                 return Ok(Done::Fresh(calls::repeated(id, standing)));
             }
-            let rows = made.as_ref().map(|(rows, _)| rows);
+            let rows = made.map(|MadeCall { rows, args, .. }| {
+                call.args = args;
+                rows
+            });
+            let (call, rows) = (&call, rows.as_ref());
             let tool_call_id = call.carries_out.clone().unwrap_or_else(|| calls::fresh_call_id(&moment));
             let handled = self.handle(project, call, &tool_call_id, (from, from_head), &moment).await;
             let Decision { mut commit, outcome } = match handled {
@@ -121,12 +127,8 @@ impl Kernel {
         }
     }
 
-    /// The rows of the turn whose call is carried out, and where that call stands.
-    async fn made_call(
-        &self,
-        project: &ProjectId,
-        call: &Call,
-    ) -> Result<Option<(Snapshot, Standing)>, KernelError> {
+    /// The call of the turn that is carried out.
+    async fn made_call(&self, project: &ProjectId, call: &Call) -> Result<Option<MadeCall>, KernelError> {
         let Some(id) = &call.carries_out else { return Ok(None) };
         let Some(turn) = call.by_turn else {
             return Err(Invalid::field(
@@ -136,11 +138,36 @@ impl Kernel {
             .into());
         };
         let calls = self.store.calls(project, turn).await?;
-        let standing = calls::standing(&calls, id)?;
+        let found = calls.iter().find(|call| call.tool_call_id == *id);
+        let found = found.ok_or_else(|| Rejection::NotFound { what: "tool call", id: id.clone() })?;
+        let has_batch = found.waiting && self.has_batch(project, turn, id).await?;
+        let args = match found.call_card {
+            Some(card) => match self.card(project, card).await? {
+                Some(card) => made::arguments(call, &card, id)?,
+                None => call.args.clone(),
+            },
+            None => call.args.clone(),
+        };
         let keys = Keys { turn: Some(turn), ..Keys::default() };
         let mut rows = self.store.load(&Realm::from(project.clone()), &keys).await?;
         self.load_next_box(&Realm::from(project.clone()), &mut rows).await?;
-        Ok(Some((rows, standing)))
+        Ok(Some(MadeCall { rows, standing: Standing::of(found, has_batch), args }))
+    }
+
+    /// Whether a call of a turn has forked.
+    async fn has_batch(&self, project: &ProjectId, turn: TurnId, call: &str) -> Result<bool, KernelError> {
+        let filter = BatchFilter { parent_turn: Some(turn), ..BatchFilter::default() };
+        let mut before = None;
+        loop {
+            let page = self.store.batches(project, &filter, before, limits::PAGE_MAX).await?;
+            if page.iter().any(|batch| batch.parent_call == call) {
+                return Ok(true);
+            }
+            before = page.last().map(|batch| batch.id);
+            if page.len() < limits::PAGE_MAX {
+                return Ok(false);
+            }
+        }
     }
 
     /// Does what the tool is for.
@@ -181,7 +208,7 @@ impl Kernel {
         if let Some(command) = Delegate::parse(&call.tool, &call.args).map_err(Rejection::from)? {
             return Ok(command);
         }
-        let missing = || Rejection::NotFound { what: "tool", id: call.tool.clone() };
+        let missing = || resource::no_definition(&call.tool);
         let name = call.tool.parse().map_err(|_| missing())?;
         let (_, card) = match self.resource(project, ResourceKind::Recipe, &name).await {
             Err(KernelError::Rejected(Rejection::NotFound { .. })) => {
@@ -271,6 +298,16 @@ impl Kernel {
     }
 }
 
+/// A call that a turn has made and that is carried out.
+struct MadeCall {
+    /// The rows of the turn.
+    rows: Snapshot,
+    /// Where it stands.
+    standing: Standing,
+    /// What it says.
+    args: Map<String, Value>,
+}
+
 /// What a tool has done.
 enum Handled {
     /// All of it.
@@ -293,6 +330,9 @@ fn verb(tool: &str) -> &'static str {
 
 /// Whom a call names, if it names an agent.
 fn target_id(call: &Call) -> Option<AgentId> {
+    let text = |name: &str| call.args.get(name).and_then(Value::as_str).map(str::trim);
+    // For a new agent the reference is a profile.
+    let is_new = text("target_strategy").is_some_and(|strategy| strategy.eq_ignore_ascii_case("new"));
     let name = if call.tool == PROVISION { "agent_id" } else { "target_ref" };
-    call.args.get(name).and_then(Value::as_str).and_then(|id| id.trim().parse().ok())
+    text(name).filter(|_| !is_new).and_then(|id| id.parse().ok())
 }

@@ -9,7 +9,7 @@ pub mod put_card;
 pub mod rewrite_box;
 pub mod seal_box;
 
-use crate::Rejection;
+use crate::{RefusalCode, Rejection};
 use cardwire_model::{
     BoxHead, BoxId, Card, CardId, Entry, Generation, Invalid, NewBox, Snapshot, Timestamp, limits,
 };
@@ -22,6 +22,18 @@ fn open_box(snapshot: &Snapshot, box_id: BoxId) -> Result<&BoxHead, Rejection> {
         return Err(Rejection::BoxSealed { id: box_id.to_string() });
     }
     Ok(head)
+}
+
+/// The same, and nobody's: a box that a turn writes on is written by that turn alone.
+fn free_box(snapshot: &Snapshot, box_id: BoxId) -> Result<&BoxHead, Rejection> {
+    let head = open_box(snapshot, box_id)?;
+    match snapshot.writers.iter().find(|(written, _)| *written == box_id) {
+        Some((_, writer)) => {
+            let message = format!("a turn of agent {writer} writes box {box_id}");
+            Err(Rejection::refused(RefusalCode::OutputBoxInUse, message))
+        }
+        None => Ok(head),
+    }
 }
 
 /// Every card must exist in the project and be visible (CB-10, CB-11).

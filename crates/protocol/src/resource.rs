@@ -47,6 +47,14 @@ pub fn runs_elsewhere(name: &ResourceName) -> Rejection {
     Invalid::field("tool", reason).into()
 }
 
+/// What a tool is that nobody has defined (PM-15).
+pub const DEFINITION: &str = "tool definition";
+
+/// There is neither a tool nor a recipe of this name.
+pub fn no_definition(name: &str) -> Rejection {
+    Rejection::not_found(DEFINITION, name)
+}
+
 fn check_name(kind: ResourceKind, name: &ResourceName) -> Result<(), Invalid> {
     let taken = RESERVED.iter().any(|taken| name.as_str().eq_ignore_ascii_case(taken));
     if taken && rival(kind).is_some() {

@@ -8,7 +8,7 @@ use cardwire_api::{ErrorBody, ErrorCode, error::ErrorInfo, handoffs};
 use cardwire_handoff::{Refusal, RefusalKind};
 use cardwire_kernel::{
     KernelError,
-    protocol::{Rejection, Verdict},
+    protocol::{Rejection, Verdict, resource},
     store::StoreError,
 };
 use cardwire_model::Invalid;
@@ -59,11 +59,7 @@ impl ApiError {
 
 impl From<Invalid> for ApiError {
     fn from(invalid: Invalid) -> Self {
-        let code = match &invalid {
-            Invalid::Field { .. } => ErrorCode::BadRequest,
-            Invalid::Coded { code, .. } => (*code).into(),
-            Invalid::TooLarge { .. } => ErrorCode::TooLarge,
-        };
+        let code = ErrorCode::from(&invalid);
         let detail = Some(json!({ "field": invalid.field_name() }));
         Self { code, message: invalid.to_string(), detail, refused: None }
     }
@@ -74,6 +70,9 @@ impl From<Rejection> for ApiError {
         let message = rejection.to_string();
         match rejection {
             Rejection::Invalid(invalid) => invalid.into(),
+            Rejection::NotFound { what: resource::DEFINITION, .. } => {
+                Self::new(ErrorCode::ToolDefinitionMissing, message)
+            }
             Rejection::NotFound { .. } => Self::new(ErrorCode::NotFound, message),
             Rejection::CardConflict { .. } => Self::new(ErrorCode::CardConflict, message),
             Rejection::BoxSealed { .. } => Self::new(ErrorCode::BoxSealed, message),

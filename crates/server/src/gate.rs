@@ -10,7 +10,7 @@ use axum::{
     body::{Body, Bytes},
     http::{HeaderMap, HeaderName, header, request::Parts},
 };
-use cardwire_api::{Access, Endpoint, ErrorCode, Op, parse, reports::ReportTurn, turn_token};
+use cardwire_api::{Access, Endpoint, ErrorCode, Op, parse, pmo::RequestTrace, reports::Speaker, turn_token};
 use cardwire_kernel::{KernelError, protocol::access::Needed};
 use cardwire_model::{Hash256, Invalid, ProjectId, Realm, TokenSecret, TurnId, limits};
 use futures_util::StreamExt;
@@ -27,7 +27,7 @@ pub(crate) async fn admit(
     params: HashMap<String, String>,
     parts: Parts,
     body: Body,
-    trace_id: String,
+    trace: RequestTrace,
 ) -> Result<Request, ApiError> {
     check_host(state, &parts.headers)?;
     let bearer = match endpoint.access.scope() {
@@ -48,7 +48,8 @@ pub(crate) async fn admit(
         Who::Nobody => None,
         Who::Known(by) => Some(by),
         Who::Unproven(hash) => {
-            Some(open_turn(state, project.as_ref(), ReportTurn::read(&body)?, hash).await?)
+            let turn = speaks_for(state, project.as_ref(), Speaker::read(&body)?).await?;
+            Some(open_turn(state, project.as_ref(), turn, hash).await?)
         }
     };
     Ok(Request {
@@ -61,7 +62,7 @@ pub(crate) async fn admit(
         body,
         by,
         project,
-        trace_id,
+        trace,
     })
 }
 
@@ -182,6 +183,22 @@ fn check_reach(endpoint: &Endpoint) -> Result<(), ApiError> {
             Err(ApiError::new(ErrorCode::BoxNotWritable, message))
         }
         Access::Open | Access::Any(_) | Access::Global(_) | Access::Project(_) => Err(forbidden()),
+    }
+}
+
+/// The turn that a body speaks for. Whose agent is not at work holds none.
+async fn speaks_for(
+    state: &State,
+    project: Option<&ProjectId>,
+    speaker: Speaker,
+) -> Result<TurnId, ApiError> {
+    match speaker {
+        Speaker::Turn(turn) => Ok(turn),
+        Speaker::Agent(agent) => {
+            let project = project.ok_or(KernelError::Unauthenticated)?;
+            let live = state.kernel.live_turn(project, &agent).await?;
+            Ok(live.ok_or(KernelError::Unauthenticated)?)
+        }
     }
 }
 

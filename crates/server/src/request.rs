@@ -5,7 +5,7 @@ use axum::{
     body::Bytes,
     http::{HeaderMap, Method, header},
 };
-use cardwire_api::{Endpoint, ErrorCode, endpoints::QueryKind, parse, yaml};
+use cardwire_api::{Endpoint, ErrorCode, endpoints::QueryKind, parse, pmo::RequestTrace, yaml};
 use cardwire_kernel::{
     Caller, KernelError, Remember,
     protocol::{
@@ -48,7 +48,7 @@ pub(crate) struct Request {
     /// The project in the path, checked to be live.
     pub(crate) project: Option<ProjectId>,
     /// The trace the request belongs to.
-    pub(crate) trace_id: String,
+    pub(crate) trace: RequestTrace,
 }
 
 impl Request {

@@ -16,7 +16,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::any,
 };
-use cardwire_api::{ENDPOINTS, Endpoint, ErrorCode, Op, openapi};
+use cardwire_api::{ENDPOINTS, Endpoint, ErrorCode, Op, openapi, pmo::RequestTrace};
 use cardwire_kernel::Kernel;
 use cardwire_model::{ResourceKind, limits};
 use futures_util::future::BoxFuture;
@@ -109,7 +109,7 @@ async fn answer(state: Arc<State>, route: Route, request: Request) -> Response {
     let span = trace.span(method, name);
     let outcome = match route {
         Route::To(endpoint, params) => {
-            guarded(&state, endpoint, params, request, trace.trace_id).instrument(span.clone()).await
+            guarded(&state, endpoint, params, request, trace.of_request()).instrument(span.clone()).await
         }
         Route::Refused(error, allowed) => {
             let mut response = error.into_response();
@@ -138,12 +138,12 @@ async fn guarded(
     endpoint: &'static Endpoint,
     params: HashMap<String, String>,
     request: Request,
-    trace_id: String,
+    trace: RequestTrace,
 ) -> Answer {
     let (parts, body) = request.into_parts();
     let bearer = parts.headers.get(header::AUTHORIZATION).cloned();
     let work = AssertUnwindSafe(async {
-        let request = gate::admit(state, endpoint, params, parts, body, trace_id).await?;
+        let request = gate::admit(state, endpoint, params, parts, body, trace).await?;
         dispatch(endpoint.op, request).await
     });
     let looks_at_all = matches!(

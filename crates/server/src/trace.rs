@@ -1,7 +1,7 @@
 //! W3C trace context: a request's trace is gone on with, every response names a span of ours.
 
 use axum::http::{HeaderMap, HeaderValue};
-use cardwire_api::ErrorCode;
+use cardwire_api::{ErrorCode, pmo::RequestTrace};
 use cardwire_kernel::ids::IdSource;
 use cardwire_model::{SpanId, TraceParent};
 use tracing::{Span, field};
@@ -11,7 +11,9 @@ pub(crate) use cardwire_model::trace::TRACEPARENT;
 /// A request's place in its trace.
 pub(crate) struct Trace {
     /// The trace it names, or a new one.
-    pub(crate) trace_id: String,
+    trace_id: String,
+    /// It names one.
+    is_given: bool,
     /// The span that it is.
     span_id: Option<SpanId>,
     /// The span that caused it.
@@ -25,9 +27,15 @@ impl Trace {
         let fresh = || ids.uuid().simple().to_string();
         Self {
             trace_id: given.map_or_else(fresh, |given| given.trace_id.to_owned()),
+            is_given: given.is_some(),
             span_id: SpanId::of(ids.uuid()),
             parent: given.map(|given| given.span_id),
         }
+    }
+
+    /// The trace as handlers need it.
+    pub(crate) fn of_request(self) -> RequestTrace {
+        RequestTrace { id: self.trace_id, is_given: self.is_given }
     }
 
     /// The `traceparent` of our answer.

@@ -41,31 +41,37 @@ impl Kernel {
         fork: &Fork,
         calling: &Calling,
     ) -> Result<Given, KernelError> {
-        let (mut seen, mut tasks) = (Seen::default(), Vec::with_capacity(fork.tasks.len()));
-        let mut inherited = 0;
-        for task in &fork.tasks {
-            let (given, amiss) = self.given(project, call, task, calling, &mut seen).await?;
-            amiss.check()?;
-            inherited += given.inherited.iter().map(|from| from.cards.len()).sum::<usize>();
-            fork::check_inherited(inherited)?;
-            tasks.push(given);
-        }
-        let parent = match calling.live_turn() {
-            Some(turn) => {
-                let keys = Keys { turn: Some(turn), ..Keys::default() };
-                Some(self.store.load(&Realm::from(project.clone()), &keys).await?)
+        let tasks = async {
+            let (mut seen, mut tasks) = (Seen::default(), Vec::with_capacity(fork.tasks.len()));
+            let mut inherited = 0;
+            for task in &fork.tasks {
+                let (given, amiss) = self.given(project, call, task, calling, &mut seen).await?;
+                amiss.check()?;
+                inherited += given.inherited.iter().map(|from| from.cards.len()).sum::<usize>();
+                fork::check_inherited(inherited)?;
+                tasks.push(given);
             }
-            None => None,
+            Ok::<_, KernelError>(tasks)
         };
-        let lineage = self.lineage(project, calling).await?;
-        let budget = self.budget(project, call, &lineage).await?;
+        let parent = async {
+            let Some(turn) = calling.live_turn() else { return Ok(None) };
+            let keys = Keys { turn: Some(turn), ..Keys::default() };
+            Ok(Some(self.store.load(&Realm::from(project.clone()), &keys).await?))
+        };
+        let allowance = async {
+            let lineage = self.lineage(project, calling).await?;
+            let budget = self.budget(project, call, &lineage).await?;
+            Ok((lineage, budget))
+        };
+        // None of them needs the others, and only the tasks can be refused.
+        let (tasks, parent, (lineage, budget)) = tokio::try_join!(tasks, parent, allowance)?;
         let ancestors = lineage.into_iter().filter(|above| above.waits).map(|above| above.agent).collect();
         Ok(Given { tasks, parent, ancestors, window: calling.window, budget })
     }
 
-    /// A fork of which no branch could be dispatched has ended already.
+    /// A fork of which no branch could be dispatched has ended already; of others, the first branch that ends is looked after.
     pub(crate) async fn started(&self, project: &ProjectId, answered: &Answered) {
-        if let Some(batch) = answered.batch {
+        if let Some(batch) = answered.batch.filter(|_| answered.is_due) {
             let follow_up = FollowUp { batches: vec![batch], ..FollowUp::default() };
             self.follow(project, follow_up, None).await;
         }

@@ -173,17 +173,14 @@ impl Kernel {
         moment: &Moment,
         looked: &mut Looked,
     ) -> Result<bool, KernelError> {
-        let branches = self.viewed_branches(project, batch).await?;
-        let parent = match batch.parent_turn {
-            Some(turn) => {
-                let (realm, keys) =
-                    (Realm::from(project.clone()), Keys { turn: Some(turn), ..Keys::default() });
-                let mut rows = self.store.load(&realm, &keys).await?;
-                self.load_next_box(&realm, &mut rows).await?;
-                Some(rows)
-            }
-            None => None,
+        let parent = async {
+            let Some(turn) = batch.parent_turn else { return Ok(None) };
+            let (realm, keys) = (Realm::from(project.clone()), Keys { turn: Some(turn), ..Keys::default() });
+            let mut rows = self.store.load(&realm, &keys).await?;
+            self.load_next_box(&realm, &mut rows).await?;
+            Ok(Some(rows))
         };
+        let (branches, parent) = tokio::try_join!(self.viewed_branches(project, batch), parent)?;
         match join::decide(parent.as_ref(), project, batch, branches, moment) {
             Ok(decision) => self.applied(decision.commit, looked, "join").await,
             Err(Rejection::Lost(agent)) => {

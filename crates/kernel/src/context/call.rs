@@ -9,7 +9,7 @@ use crate::{Caller, CompactRequest, Compacted, Kernel, KernelError, turns::Runni
 use cardwire_context::{
     compaction,
     compose::{Layers, arrange},
-    fit::{self, Budget, CannotSend},
+    fit::{self, Budget, CannotSend, Fitted},
     layers,
     lint::{Linted, NewRepair},
     manifest,
@@ -81,26 +81,26 @@ pub struct ComposedCall {
 }
 
 /// What the profile and the request say together.
-struct Setup {
+pub(super) struct Setup {
     /// The content of the profile that the turn runs with.
-    profile: Value,
-    provider: Provider,
-    model: String,
-    params: Map<String, Value>,
-    tokenizer: Tokenizer,
-    placement: Placement,
-    window: Option<u32>,
-    reserve: u32,
-    prompt: String,
-    tools: Option<Card>,
+    pub(super) profile: Value,
+    pub(super) provider: Provider,
+    pub(super) model: String,
+    pub(super) params: Map<String, Value>,
+    pub(super) tokenizer: Tokenizer,
+    pub(super) placement: Placement,
+    pub(super) window: Option<u32>,
+    pub(super) reserve: u32,
+    pub(super) prompt: String,
+    pub(super) tools: Option<Card>,
 }
 
 /// What a request is made of, owned: pieces borrow from it.
-struct Parts {
-    system_prompt: Option<Card>,
+pub(super) struct Parts {
+    pub(super) system_prompt: Option<Card>,
     /// Blocks by key.
-    blocks: Vec<(String, Layer, Card)>,
-    placed: Vec<Placed>,
+    pub(super) blocks: Vec<(String, Layer, Card)>,
+    pub(super) placed: Vec<Placed>,
 }
 
 impl Kernel {
@@ -331,7 +331,11 @@ impl Kernel {
     }
 
     /// The pieces in order, and what is left out before anything is counted.
-    fn arranged<'a>(&self, setup: &Setup, parts: &'a Parts) -> (Vec<Piece<'a>>, Vec<(Piece<'a>, Cause)>) {
+    pub(super) fn arranged<'a>(
+        &self,
+        setup: &Setup,
+        parts: &'a Parts,
+    ) -> (Vec<Piece<'a>>, Vec<(Piece<'a>, Cause)>) {
         let now = self.now();
         let (mut left_out, mut checkpoint, mut turn, mut query) = (vec![], vec![], vec![], None);
         for placed in &parts.placed {
@@ -381,6 +385,26 @@ impl Kernel {
         (arrange(layers, setup.placement), left_out)
     }
 
+    /// What of it is sent, repaired where providers would refuse it.
+    pub(super) fn fitted<'a>(
+        &self,
+        setup: &Setup,
+        pieces: &[Piece<'a>],
+    ) -> Result<(Fitted<'a>, Linted<'a>), Invalid> {
+        let fixed = setup.tools.as_ref().map_or(0, |card| self.counts.card(setup.tokenizer, card));
+        let budget = Budget { window: setup.window, reserve: setup.reserve, fixed };
+        let added = |linted: &Linted<'_>| {
+            let tokens = |repair: &NewRepair| setup.tokenizer.count_text(repair.content.as_str());
+            linted.repairs.iter().map(tokens).fold(0, u32::saturating_add)
+        };
+        fit::fit_repaired(setup.provider, pieces, budget, added).map_err(|error| match error {
+            CannotSend::Over(over) => {
+                Invalid::coded(InvalidCode::ContextOverflow, "window", over.to_string())
+            }
+            CannotSend::Lint(error) => Invalid::coded(InvalidCode::Unrepairable, "cards", error.to_string()),
+        })
+    }
+
     async fn make(
         &self,
         project: &ProjectId,
@@ -390,21 +414,7 @@ impl Kernel {
         step_id: &StepId,
     ) -> Result<Made, KernelError> {
         let (pieces, mut left_out) = self.arranged(setup, parts);
-        let fixed = setup.tools.as_ref().map_or(0, |card| self.counts.card(setup.tokenizer, card));
-        let budget = Budget { window: setup.window, reserve: setup.reserve, fixed };
-        let added = |linted: &Linted<'_>| {
-            let tokens = |repair: &NewRepair| setup.tokenizer.count_text(repair.content.as_str());
-            linted.repairs.iter().map(tokens).fold(0, u32::saturating_add)
-        };
-        let (fitted, linted) =
-            fit::fit_repaired(setup.provider, &pieces, budget, added).map_err(|error| match error {
-                CannotSend::Over(over) => {
-                    Invalid::coded(InvalidCode::ContextOverflow, "window", over.to_string())
-                }
-                CannotSend::Lint(error) => {
-                    Invalid::coded(InvalidCode::Unrepairable, "cards", error.to_string())
-                }
-            })?;
+        let (fitted, linted) = self.fitted(setup, &pieces)?;
         let spec = RequestSpec {
             provider: setup.provider,
             model: &setup.model,

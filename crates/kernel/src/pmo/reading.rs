@@ -76,7 +76,7 @@ pub(crate) struct Amiss {
 }
 
 impl Amiss {
-    /// Refuses a handover with which anything is amiss. Whether a box out of reach is there is nobody's business.
+    /// Refuses a handover with which anything is amiss.
     pub(crate) fn check(&self) -> Result<(), Rejection> {
         if let Some(id) = self.denied.first() {
             return Err(Rejection::UnauthorizedBox { id: id.to_string() });
@@ -108,16 +108,23 @@ impl Kernel {
         project: &ProjectId,
         (agent, head): (Agent, Option<Head>),
     ) -> Result<Calling, KernelError> {
-        let content = match self.profile(project, &agent.profile_name).await {
-            Ok((_, card)) => card.content.to_value(),
-            Err(KernelError::Rejected(Rejection::NotFound { .. })) => Value::Null,
-            Err(error) => return Err(error),
+        let now = async {
+            match self.profile(project, &agent.profile_name).await {
+                Ok((_, card)) => Ok(card.content.to_value()),
+                Err(KernelError::Rejected(Rejection::NotFound { .. })) => Ok(Value::Null),
+                Err(error) => Err(error),
+            }
         };
+        let live = head.as_ref().and_then(|head| head.live.as_ref());
+        let given = async {
+            let Some(live) = live else { return Ok(None) };
+            Ok::<_, KernelError>(Some(self.box_cards(project, live.profile_box).await?.cards))
+        };
+        let (content, given) = tokio::try_join!(now, given)?;
         let window = content.pointer("/llm_config/context_window").and_then(Value::as_u64);
         let policy = content.get("delegation_policy").cloned();
-        let profile = match head.as_ref().and_then(|head| head.live.as_ref()) {
-            Some(live) => {
-                let cards = self.box_cards(project, live.profile_box).await?.cards;
+        let profile = match given {
+            Some(cards) => {
                 let card = cards.iter().rev().find(|card| card.kind.as_str() == "sys.profile");
                 card.map(|card| card.content.to_value())
             }
@@ -148,22 +155,37 @@ impl Kernel {
             Some(_) | None => HashSet::new(),
         };
         let denied = pack::denied(&delegate::reach(call, &parties, &granted), &boxes);
+        let (denied, mut missing) = self.told_apart(project, denied).await?;
         let unseen: Vec<BoxId> = boxes
             .iter()
             .copied()
-            .filter(|id| !seen.inherited.contains_key(id) && !denied.contains(id))
+            .filter(|id| !seen.inherited.contains_key(id) && !denied.contains(id) && !missing.contains(id))
             .collect();
-        let mut missing = vec![];
         if !unseen.is_empty() {
             let (found, not_there) = self.inherited(project, &command.required(), &unseen).await?;
             seen.inherited.extend(found.into_iter().map(|from| (from.head.box_id, from)));
-            missing = not_there;
+            missing.extend(not_there);
         }
         let allowed = boxes.iter().filter(|id| !denied.contains(id));
         let inherited = allowed.filter_map(|id| seen.inherited.get(id)).map(Arc::clone).collect();
         let known = self.boxes_of(project, &parties, seen).await?;
         let given = Given { parties, inherited, granted, budget: Budget::default(), known };
         Ok((given, Amiss { missing, denied }))
+    }
+
+    /// Boxes that are out of reach, and among them those that are not there at all: what another project has is not there
+    /// (CB-08).
+    async fn told_apart(
+        &self,
+        project: &ProjectId,
+        denied: Vec<BoxId>,
+    ) -> Result<(Vec<BoxId>, Vec<BoxId>), KernelError> {
+        if denied.is_empty() {
+            return Ok((denied, vec![]));
+        }
+        let keys = Keys { boxes: denied.clone(), ..Keys::default() };
+        let there = self.store.load(&Realm::from(project.clone()), &keys).await?.boxes;
+        Ok(denied.into_iter().partition(|id| there.contains_key(id)))
     }
 
     async fn target(

@@ -2,8 +2,8 @@
 
 use crate::{Kernel, KernelError};
 use cardwire_model::{
-    AgentId, BoxId, Card, CardId, Edge, EdgeId, Hash256, Head, IdentityEdge, InboxItem, ProjectId, Status,
-    Step, StepId, Timestamp, TurnId, TurnPayload,
+    AgentId, BoxId, Card, CardId, Edge, EdgeId, Hash256, Head, IdentityEdge, InboxItem, Keys, ProjectId,
+    Realm, Status, Step, StepId, Timestamp, TurnId, TurnPayload,
 };
 use cardwire_protocol::{
     Rejection,
@@ -111,6 +111,22 @@ impl Kernel {
             None => self.store.head(project, &item.agent_id).await?,
         };
         Ok(ViewedTurn::new(item, head))
+    }
+
+    /// The turn that an agent is at.
+    pub async fn live_turn(
+        &self,
+        project: &ProjectId,
+        agent: &AgentId,
+    ) -> Result<Option<TurnId>, KernelError> {
+        let keys = Keys { agent: Some(agent.clone()), ..Keys::default() };
+        let head = self.store.load(&Realm::from(project.clone()), &keys).await?.head;
+        Ok(head.and_then(|head| head.live).map(|live| live.turn_id))
+    }
+
+    /// The trace that a turn is part of.
+    pub async fn trace_of(&self, project: &ProjectId, turn: TurnId) -> Result<Option<String>, KernelError> {
+        Ok(self.store.turn(project, turn).await?.and_then(|item| item.trace_id))
     }
 
     /// Whether a secret's hash opens the turn (SEC-02). Remembered for half a second; every write is checked again by

@@ -125,7 +125,11 @@ impl Kernel {
         Ok(self.store.load(&Realm::from(project.clone()), &keys).await?.profile)
     }
 
-    async fn card(&self, project: &ProjectId, id: CardId) -> Result<Option<Arc<Card>>, KernelError> {
+    pub(crate) async fn card(
+        &self,
+        project: &ProjectId,
+        id: CardId,
+    ) -> Result<Option<Arc<Card>>, KernelError> {
         Ok(self.get_cards(project, &[id], true).await?.pop())
     }
 
@@ -139,6 +143,13 @@ impl Kernel {
         remember: Option<&Remember<Added>>,
     ) -> Result<Done<Added>, KernelError> {
         let realm = Realm::from(project.clone());
+        // Found like everywhere else (W-11); one that is not there is the decision's to refuse.
+        let profile_name = match self.resolve_profile(project, command.profile_name.as_str()).await {
+            Ok(profile) => profile.name,
+            Err(KernelError::Rejected(Rejection::NotFound { .. })) => command.profile_name.clone(),
+            Err(error) => return Err(error),
+        };
+        let command = &AddAgent { profile_name, ..command.clone() };
         let keys = Keys {
             agent: Some(command.id.clone()),
             profile: Some(command.profile_name.clone()),

@@ -39,7 +39,7 @@ pub fn dispatch(
         agent_id: branch.agent_id.clone(),
         profile_box: snapshot.agent.as_ref().map(|agent| agent.profile_box),
         context_box: branch.context_box,
-        output_box: output_box(snapshot),
+        output_box: output_box(snapshot).filter(|id| snapshot.boxes.get(id).is_none_or(|head| !head.sealed)),
         turn_id: branch.turn_id,
         correlation_id: None,
         channel: batch.channel.clone(),

@@ -1,7 +1,12 @@
 //! Fork: one commit makes the batch, its branches with their agents, contexts and turns, the caller's open call and the edge
 //! that asks for the join (BM-04..BM-09).
 
-use super::{args::Fork, branch, state_event, view};
+use super::{
+    args::Fork,
+    branch,
+    progress::{self, Facts, Next},
+    state_event, view,
+};
 use crate::{
     Decision, Moment, RefusalCode, Rejection,
     pmo::{
@@ -94,11 +99,27 @@ pub fn decide(
         result_card: None,
         is_success: true,
         batch: Some(batch.id),
+        is_due: is_due(&batch, &commit, moment.now),
         joined: None,
         result,
         refused: None,
     };
     Ok(Decision { commit, outcome })
+}
+
+/// Whether something is to be done with a batch as soon as it is made: no branch could be sent, say. Otherwise the first
+/// branch that ends is what brings it on.
+fn is_due(batch: &Batch, commit: &Commit, now: Timestamp) -> bool {
+    let mut facts = Facts { batch, open: false, failed: false, succeeded: 0, dispatched: 0, pending: 0 };
+    for write in &commit.writes {
+        let Write::AddBranch(branch) = write else { continue };
+        facts.open |= branch.status.is_open();
+        facts.failed |= branch.status.is_failure();
+        facts.dispatched += u32::from(branch.status == BranchStatus::Dispatched);
+        let is_ready = branch.next_attempt_at.is_none_or(|at| at <= now);
+        facts.pending += usize::from(branch.status == BranchStatus::Pending && is_ready);
+    }
+    progress::next(&facts, now) != Next::Nothing
 }
 
 /// Packing looks at every card that is inherited, once for each task: no call may keep the server at that for long.

@@ -95,6 +95,7 @@ fn call(caller: &Agent) -> Call {
         proof: Proof::Operator,
         channel: Channel::public(),
         trace_id: "t".to_owned(),
+        is_traced: true,
         args: serde_json::Map::new(),
         max_depth: 20,
         acl: InheritMode::Enforce,
@@ -278,6 +279,21 @@ fn bm_10_a_busy_target_is_asked_again_and_any_other_refusal_is_the_end() {
     }
     let given_up = refused(RefusalCode::InboxFull, 4);
     assert_eq!(given_up.error_detail.as_deref(), Some("dispatch_retry_exhausted"));
+}
+
+#[test]
+fn a_fork_is_looked_after_at_once_only_if_something_is_to_be_done() {
+    let is_due = |more: Value, unsent: usize| {
+        let mut forking = Forking::of(3, &more);
+        // Who has no profile box cannot be sent anything.
+        forking.given.tasks.iter_mut().take(unsent).for_each(|task| task.known.heads.clear());
+        forking.decide().unwrap().outcome.is_due
+    };
+    assert_eq!([is_due(json!({}), 0), is_due(json!({}), 2), is_due(json!({}), 3)], [false, false, true]);
+    let one_by_one = || json!({ "max_parallel": 1 });
+    assert_eq!([is_due(one_by_one(), 0), is_due(one_by_one(), 1)], [false, true]);
+    let fail_fast = || json!({ "fail_fast": true });
+    assert_eq!([is_due(fail_fast(), 0), is_due(fail_fast(), 1)], [false, true]);
 }
 
 #[test]

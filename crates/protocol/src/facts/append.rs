@@ -1,6 +1,6 @@
 //! Append to a box: CB-11, CB-12, W-03.
 
-use super::{check_box_size, check_cards, distinct, open_box};
+use super::{check_box_size, check_cards, distinct, free_box, open_box};
 use crate::{Decision, Moment, Rejection};
 use cardwire_model::{
     BoxId, Card, CardId, Commit, EventKind, Expect, Generation, ProjectId, Snapshot, Write, limits,
@@ -49,7 +49,7 @@ pub fn decide(
     command: &Append,
     moment: &Moment,
 ) -> Result<Decision<Appended>, Rejection> {
-    let head = open_box(snapshot, command.box_id)?;
+    let head = free_box(snapshot, command.box_id)?;
     if let Some(expected) = command.expected_len
         && expected != head.len
     {

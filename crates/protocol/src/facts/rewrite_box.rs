@@ -1,6 +1,6 @@
 //! Rewrite a box: CB-13, X-09. The old generation stays readable.
 
-use super::{check_box_size, check_cards, distinct, open_box, plain_box};
+use super::{check_box_size, check_cards, distinct, free_box, plain_box};
 use crate::{Decision, Moment, Rejection};
 use cardwire_model::{
     AuditAction, BoxHead, BoxId, CardId, Commit, EventKind, Expect, ProjectId, Snapshot, Write,
@@ -24,7 +24,7 @@ pub fn decide(
     command: &RewriteBox,
     moment: &Moment,
 ) -> Result<Decision<BoxHead>, Rejection> {
-    let old = open_box(snapshot, command.box_id)?;
+    let old = free_box(snapshot, command.box_id)?;
     check_cards(snapshot, &command.card_ids, moment.now)?;
     let cards = distinct(&command.card_ids);
     check_box_size(cards.len())?;

@@ -137,9 +137,10 @@ impl Assembly {
     }
 }
 
-/// The boxes that the arguments name, in order, each once (PK-10, PK-11).
+/// The boxes that the arguments name, in order, each once (PK-10, PK-11). Whether all of them are of a type that names a
+/// box is told before whether any is there.
 pub fn boxes(arguments: &Map<String, Value>, handover: &Handover) -> Result<Vec<BoxId>, Rejection> {
-    let mut boxes = vec![];
+    let mut named = vec![];
     for name in &handover.inherit {
         let wrong = || {
             let reason = format!("inherit_context.{name} must be a box_id or list[box_id]");
@@ -149,24 +150,25 @@ pub fn boxes(arguments: &Map<String, Value>, handover: &Handover) -> Result<Vec<
             None => {}
             Some(Value::Array(list)) => {
                 for element in list {
-                    boxes.push(box_id(element).ok_or_else(wrong)??);
+                    named.push(box_name(element).ok_or_else(wrong)?);
                 }
             }
-            Some(scalar) => boxes.push(box_id(scalar).ok_or_else(wrong)??),
+            Some(scalar) => named.push(box_name(scalar).ok_or_else(wrong)?),
         }
     }
+    // What names a box that cannot be is not found.
+    let parse = |name: String| name.parse::<BoxId>().map_err(|_| no_box(&name));
+    let boxes: Vec<BoxId> = named.into_iter().map(parse).collect::<Result<_, _>>()?;
     Ok(crate::facts::distinct(&boxes))
 }
 
-/// One box; `None` when the value is of no type that names one. What names a box that cannot be is not found.
-fn box_id(value: &Value) -> Option<Result<BoxId, Rejection>> {
-    let text = match value {
-        Value::String(text) if text.is_empty() => return None,
-        Value::String(text) => text.clone(),
-        Value::Number(number) if number.is_i64() || number.is_u64() => number.to_string(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => return None,
-    };
-    Some(text.parse().map_err(|_| no_box(&text)))
+/// What one box is called; `None` when the value is of no type that names one.
+fn box_name(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.trim()).filter(|text| !text.is_empty()).map(str::to_owned),
+        Value::Number(number) if number.is_i64() || number.is_u64() => Some(number.to_string()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => None,
+    }
 }
 
 /// PK-12

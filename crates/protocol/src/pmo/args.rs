@@ -33,6 +33,14 @@ impl Args<'_> {
         }
     }
 
+    /// A box; what is blank names none (W-10).
+    pub(super) fn box_id(&self, name: &str) -> Result<Option<String>, Invalid> {
+        match self.given.get(name) {
+            Some(Value::String(text)) if text.trim().is_empty() => Err(self.refuse(name, "must be a box_id")),
+            Some(_) | None => self.optional(name),
+        }
+    }
+
     pub(super) fn required(&self, name: &str) -> Result<String, Invalid> {
         self.optional(name)?.ok_or_else(|| self.refuse(name, "is required"))
     }

@@ -7,8 +7,8 @@ use crate::{
 };
 use cardwire_model::{
     AgentId, AuditAction, AuditVerdict, BatchId, BatchStatus, CanonicalJson, Card, CardDraft, CardId,
-    Channel, Commit, Head, InboxItem, InheritMode, Invalid, LiveState, NewAudit, Nudge, Origin, PmoSettings,
-    ProjectId, Snapshot, ToolCall, TurnId, Write, card::ToolStatus,
+    Channel, Commit, Head, InboxItem, InheritMode, Invalid, Live, LiveState, NewAudit, Nudge, Origin,
+    PmoSettings, ProjectId, Snapshot, ToolCall, TurnId, Write, card::ToolStatus,
 };
 use serde_json::{Map, Value, json};
 
@@ -30,6 +30,8 @@ pub struct Call {
     pub channel: Channel,
     /// In which trace.
     pub trace_id: String,
+    /// The caller began or went on with that trace itself. Otherwise the call is part of what the caller is at.
+    pub is_traced: bool,
     /// With what.
     pub args: Map<String, Value>,
     /// How deep the project lets turns delegate.
@@ -72,6 +74,8 @@ pub struct Answered {
     pub is_success: bool,
     /// What it started, if it is answered when that has ended.
     pub batch: Option<BatchId>,
+    /// Something is to be done with that at once.
+    pub is_due: bool,
     /// How that ended, once it has.
     pub joined: Option<BatchStatus>,
     /// What the caller is told.
@@ -120,15 +124,27 @@ pub enum Standing {
     Answered(CardId),
 }
 
-/// Looks a call up among those of its turn, so that a repeat does nothing twice.
-pub fn standing(calls: &[ToolCall], tool_call_id: &str) -> Result<Standing, Rejection> {
-    let call = calls.iter().find(|call| call.tool_call_id == tool_call_id);
-    let call = call.ok_or_else(|| Rejection::not_found("tool call", tool_call_id))?;
-    Ok(match &call.answer {
-        Some(answer) => Standing::Answered(answer.card),
-        None if call.waiting => Standing::Started,
-        None => Standing::Open,
-    })
+impl Standing {
+    /// Where a call of a turn stands, so that a repeat does nothing twice. A turn may wait for a call that nobody has begun
+    /// with; `has_batch` tells those that have been begun.
+    pub fn of(call: &ToolCall, has_batch: bool) -> Self {
+        match &call.answer {
+            Some(answer) => Self::Answered(answer.card),
+            None if call.waiting && has_batch => Self::Started,
+            None => Self::Open,
+        }
+    }
+}
+
+impl Call {
+    /// The same call in the trace of the turn that it is made in, if it brings none of its own.
+    #[must_use]
+    pub fn traced(self, live: Option<&Live>) -> Self {
+        match live.filter(|_| !self.is_traced) {
+            Some(live) => Self { trace_id: live.trace_id.clone(), ..self },
+            None => self,
+        }
+    }
 }
 
 /// What whoever repeats a call is told.
@@ -138,7 +154,16 @@ pub fn repeated(tool_call_id: String, standing: Standing) -> Answered {
         Standing::Open | Standing::Started => None,
     };
     let result = json!({ "status": "accepted", "repeated": true });
-    Answered { tool_call_id, result_card, is_success: true, batch: None, joined: None, result, refused: None }
+    Answered {
+        tool_call_id,
+        result_card,
+        is_success: true,
+        batch: None,
+        is_due: false,
+        joined: None,
+        result,
+        refused: None,
+    }
 }
 
 /// The call as a card of the caller.
@@ -164,10 +189,9 @@ fn result_card(
     moment: &Moment,
 ) -> Result<Card, Invalid> {
     let status = if is_success { "success" } else { "failed" };
-    let mut content = json!({ "status": status, "result": body });
-    if let Some(error) = body.get("error") {
-        content["error"] = error.clone();
-    }
+    let content = json!({
+        "status": status, "after_execution": "suspend", "result": body, "error": body.get("error"),
+    });
     let metadata = json!({
         "type": "tool.result", "role": "tool", "author_id": AUTHOR, "function_name": call.tool,
     });
@@ -283,6 +307,7 @@ pub fn answer(
             result_card: Some(result_card),
             is_success,
             batch: None,
+            is_due: false,
             joined: None,
             result,
             refused,

@@ -80,7 +80,7 @@ impl Delegate {
                     strategy,
                     target_ref: args.required("target_ref")?,
                     instruction: args.required("instruction")?,
-                    context_box: args.optional("context_box_id")?,
+                    context_box: args.box_id("context_box_id")?,
                     include_history: false,
                     recipe: None,
                 }))
@@ -145,6 +145,13 @@ pub struct Boxes {
     pub heads: BTreeMap<BoxId, BoxHead>,
     /// Who writes the output box.
     pub writers: Vec<(BoxId, AgentId)>,
+}
+
+impl Boxes {
+    /// Whether a box still takes what is written. One that was given to another turn to read does not.
+    fn is_open(&self, id: BoxId) -> bool {
+        self.heads.get(&id).is_none_or(|head| !head.sealed)
+    }
 }
 
 /// Where an agent writes now, or has written last (PM-08).
@@ -294,7 +301,7 @@ pub(crate) fn dispatch_to(
         agent_id: Some(agent.id.clone()),
         profile_box: Some(agent.profile_box),
         context_box: Some(context.box_id),
-        output_box: parties.output_box().filter(|_| !call.run.fresh_output),
+        output_box: parties.output_box().filter(|id| !call.run.fresh_output && known.is_open(*id)),
         turn_id: branch.map(|(_, turn)| turn),
         correlation_id: None,
         channel: call.channel.clone(),

@@ -1,6 +1,7 @@
 //! To whom an agent may delegate (PM-14): what its profile's `delegation_policy` says.
 
 use crate::Rejection;
+use cardwire_model::Invalid;
 use serde_json::Value;
 
 /// Checks the policy of the caller's profile against the target. No policy allows everything, unless the project
@@ -33,6 +34,27 @@ pub fn check(
     refuse("asks for a tag that the target does not have")
 }
 
+/// Whether a profile's policy is one that can be followed: one with a word that nobody knows would allow what it was to forbid.
+pub fn check_shape(policy: Option<&Value>) -> Result<(), Invalid> {
+    const FIELD: &str = "delegation_policy";
+    let members = match policy {
+        None | Some(Value::Null) => return Ok(()),
+        Some(Value::Object(members)) => members,
+        Some(_) => return Err(Invalid::field(FIELD, "must be an object")),
+    };
+    for (name, value) in members {
+        let refuse = |reason: &str| Err(Invalid::field(format!("{FIELD}/{name}"), reason));
+        if !["target_profiles", "target_tags"].contains(&name.as_str()) {
+            return refuse("is not known");
+        }
+        let is_list = value.as_array().is_some_and(|list| list.iter().all(Value::is_string));
+        if !is_list && !value.is_null() {
+            return refuse("must be a list of names, or null");
+        }
+    }
+    Ok(())
+}
+
 fn texts(list: &Value) -> impl Iterator<Item = &str> {
     list.as_array().into_iter().flatten().filter_map(Value::as_str)
 }
@@ -41,6 +63,28 @@ fn texts(list: &Value) -> impl Iterator<Item = &str> {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn pm_14_a_policy_that_cannot_be_followed_is_refused() {
+        for right in [
+            json!(null),
+            json!({}),
+            json!({ "target_profiles": null, "target_tags": ["a"] }),
+            json!({ "target_profiles": [] }),
+        ] {
+            assert_eq!(check_shape(Some(&right)), Ok(()), "{right}");
+        }
+        assert_eq!(check_shape(None), Ok(()));
+        for wrong in [
+            json!([]),
+            json!("x"),
+            json!({ "target_profile": ["Foo"] }),
+            json!({ "target_profiles": "Foo" }),
+            json!({ "target_tags": [1] }),
+        ] {
+            assert!(check_shape(Some(&wrong)).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn pm_14_null_allows_all_and_an_empty_list_none() {

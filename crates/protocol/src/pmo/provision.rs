@@ -51,9 +51,11 @@ impl Provision {
             "metadata",
         ])?;
         let refuse = |code: RefusalCode, what: &str| Rejection::refused(code, what);
-        let action = args.optional("action")?.unwrap_or_else(|| "ensure".to_owned()).to_ascii_lowercase();
+        let wrong = || refuse(RefusalCode::InvalidAction, "action must be one of ensure, create, derive");
+        let action = args.optional("action").map_err(|_| wrong())?;
+        let action = action.unwrap_or_else(|| "ensure".to_owned()).to_ascii_lowercase();
         if !["ensure", "create", "derive"].contains(&action.as_str()) {
-            return Err(refuse(RefusalCode::InvalidAction, "action must be one of ensure, create, derive"));
+            return Err(wrong());
         }
         let id = args.optional("agent_id")?;
         let id = id.ok_or_else(|| refuse(RefusalCode::MissingAgentId, "agent_id is required"))?;

@@ -2,7 +2,7 @@
 //! turns that were given the old one can still be reproduced (CB-13).
 
 use super::check_tags;
-use crate::{Decision, Moment, Rejection};
+use crate::{Decision, Moment, Rejection, pmo::policy};
 use cardwire_model::{
     AuditAction, BoxHead, BoxId, Card, Commit, Entry, Generation, NewBox, Profile, ProfileName, ProjectId,
     Revision, Snapshot, WorkerTarget, Write,
@@ -41,6 +41,7 @@ pub fn decide(
     moment: &Moment,
 ) -> Result<Decision<Put>, Rejection> {
     check_tags(&command.tags)?;
+    policy::check_shape(command.card.content.to_value().get("delegation_policy"))?;
     let existing = snapshot.profile.as_ref();
     if let (Some(profile), Some(card)) = (existing, &command.current)
         && profile.deleted_at.is_none()

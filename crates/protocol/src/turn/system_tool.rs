@@ -25,7 +25,8 @@ pub(crate) fn open(
     Ok(work.stay(()).commit)
 }
 
-/// The system has begun with a call that the turn has made: from now on it is waited for, so that nobody begins again.
+/// The system has begun with a call that the turn has made: from now on it is waited for, and the head is marked, so that
+/// nobody begins again, not at the same time either.
 pub(crate) fn begin(
     snapshot: &Snapshot,
     project: &ProjectId,
@@ -36,7 +37,8 @@ pub(crate) fn begin(
     let held = fence::live(snapshot, project, turn_id, live_epoch(snapshot))?;
     let mut work = Work::new(held, moment);
     work.wait_for(tool_call_id);
-    Ok(work.stay(()).commit)
+    let to = work.held.moved(work.held.live.state, moment.now);
+    Ok(work.go(to, ()).commit)
 }
 
 /// The answer of the system to a call.

@@ -43,7 +43,7 @@ pub(crate) async fn call(request: Request) -> Answer {
     };
     let body = request.body::<CallIn>()?;
     let wait = Duration::from_millis(body.wait_ms.unwrap_or(0));
-    let call = body.into_call(tool, by, &request.trace_id, &settings)?;
+    let call = body.into_call(tool, by, &request.trace, &settings)?;
     if request.flag("dry_run")?.unwrap_or(false) {
         let would = kernel.pmo_preflight(project, &request.caller()?, &call).await?;
         let would =

@@ -59,7 +59,7 @@ pub(crate) async fn run(request: Request) -> Answer {
         turn_id: Some(turn_id),
         correlation_id: None,
         channel: Channel::public(),
-        trace_id: request.trace_id.clone(),
+        trace_id: request.trace.id.clone(),
         parent_turn: None,
         parent_call: None,
         parent_step: None,

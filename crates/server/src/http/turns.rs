@@ -22,7 +22,12 @@ use cardwire_model::{InboxItem, InboxStatus, Invalid, TurnEpoch, limits};
 pub(crate) async fn dispatch(request: Request) -> Answer {
     let (project, kernel) = (request.project()?, &request.state.kernel);
     let max_depth = kernel.live_project(project).await?.settings.recursion_depth();
-    let command = request.body::<DispatchIn>()?.into_command(&request.trace_id, max_depth)?;
+    let body = request.body::<DispatchIn>()?;
+    let parents = match body.parent_to_follow()?.filter(|_| !request.trace.is_given) {
+        Some(parent) => kernel.trace_of(project, parent).await?,
+        None => None,
+    };
+    let command = body.into_command(parents.as_ref().unwrap_or(&request.trace.id), max_depth)?;
     let remember = request.remember(|dispatched: &Dispatched| match dispatched {
         Dispatched::Accepted(receipt) => {
             remembered(StatusCode::CREATED, &DispatchOut::from(receipt.as_ref()))

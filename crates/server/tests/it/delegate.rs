@@ -142,7 +142,7 @@ async fn arguments_are_read_strictly(api: Api) {
         assert!(text.contains(message), "{text}");
         assert!(reply.json()["error"]["detail"]["field"].as_str().unwrap().ends_with(name));
     }
-    call(&api, "no_such_tool", json!({})).await.expect_error(404, "not_found");
+    call(&api, "no_such_tool", json!({})).await.expect_error(404, "tool_definition_missing");
     for (tool, args) in [
         ("launch_principal", json!({ "instruction": "x" })),
         ("launch_principal", json!({ "profile_name": "Helper" })),
@@ -547,7 +547,7 @@ async fn a_recipe_becomes_a_tool(api: Api) {
         put(name, body).await.expect_error(400, "bad_request");
     }
     api.delete("/projects/p1/recipes/review").await.expect(204);
-    call(&api, "review", args).await.expect_error(404, "not_found");
+    call(&api, "review", args).await.expect_error(404, "tool_definition_missing");
     api.get("/projects/p1/recipes/review").await.expect_error(404, "not_found");
     api.delete("/projects/p1/recipes/review").await.expect_error(404, "not_found");
     assert_eq!(put("review", recipe).await.expect(201)["card_id"].as_str().map(str::len), Some(32));

@@ -241,7 +241,7 @@ async fn a_registered_tool_is_not_run_here(api: Api) {
     assert_eq!(answer.expect(200)["content"]["error"]["code"], "bad_request");
     call("look", "?dry_run=true").await.expect_error(400, "bad_request");
     for unknown in ["nothing", "authors", "plan"] {
-        call(unknown, "").await.expect_error(404, "not_found");
+        call(unknown, "").await.expect_error(404, "tool_definition_missing");
     }
     api.delete("/projects/p1/tools/look").await.expect(204);
     call("look", "").await.expect_error(404, "not_found");

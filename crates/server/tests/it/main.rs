@@ -6,6 +6,7 @@ mod bad_input;
 mod boxes;
 mod calls;
 mod cards;
+mod carried_out;
 mod collect;
 mod compaction;
 mod compose;

@@ -49,6 +49,7 @@ pub(super) async fn fork(
         proof: Proof::Operator,
         channel: Channel::public(),
         trace_id: "bench".to_owned(),
+        is_traced: true,
         args,
         max_depth: 20,
         acl: InheritMode::Enforce,

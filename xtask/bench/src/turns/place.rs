@@ -157,12 +157,12 @@ impl Place {
     }
 }
 
-/// What a worker asks for.
+/// What a worker asks for: as much as it may.
 pub(crate) fn claim(worker: &str, wait: Duration) -> anyhow::Result<ClaimRequest> {
     Ok(ClaimRequest {
         worker_target: target()?,
         worker_id: worker.to_owned(),
-        max_turns: 32,
+        max_turns: limits::CLAIM_TURNS,
         wait,
         projects: None,
         start: true,

@@ -184,9 +184,17 @@ fn pk_10_an_argument_names_one_box_or_many() {
     let [a, b] = [box_id(1), box_id(2)].map(|id| id.to_string());
     assert_eq!(wanted(json!({})).unwrap(), []);
     assert_eq!(wanted(json!({ "b": a, "c": [b, a] })).unwrap(), [box_id(1), box_id(2)]);
-    for bad in
-        [json!({ "x": 1 }), json!(null), json!(true), json!(""), json!(1.5), json!([a, null]), json!([""])]
-    {
+    for bad in [
+        json!({ "x": 1 }),
+        json!(null),
+        json!(true),
+        json!(""),
+        json!(" "),
+        json!(1.5),
+        json!([a, null]),
+        json!([""]),
+        json!(["b1", null]),
+    ] {
         match wanted(json!({ "b": bad })) {
             Err(Rejection::Invalid(invalid)) => {
                 assert!(

@@ -136,6 +136,7 @@ fn call(by_turn: Option<u128>) -> Call {
         proof: Proof::Operator,
         channel: Channel::public(),
         trace_id: "t".to_owned(),
+        is_traced: true,
         args: Map::new(),
         max_depth: 20,
         acl: InheritMode::Enforce,

@@ -26,6 +26,7 @@ fn call() -> Call {
         proof: crate::turn::Proof::Operator,
         channel: "team".parse::<Channel>().unwrap(),
         trace_id: "t".to_owned(),
+        is_traced: true,
         args: Map::new(),
         max_depth: 20,
         acl: InheritMode::Enforce,

@@ -22,7 +22,7 @@ on_both! {
 /// Writes a card that makes these calls.
 async fn make(api: &Api, leased: &Leased, ids: &[&str]) {
     let calls: Vec<_> =
-        ids.iter().map(|id| json!({ "id": id, "tool_name": "delegate_async", "arguments": {} })).collect();
+        ids.iter().map(|id| json!({ "id": id, "tool_name": "errand", "arguments": {} })).collect();
     let body = json!({ "content": "", "metadata": { "type": "agent.thought" }, "tool_calls": calls });
     api.verb(leased, "/cards", body).await.expect(200);
 }

@@ -37,6 +37,7 @@ fn any_call(world: &World, project: &ProjectId, caller: &AgentId, held: Option<&
         proof: held.map_or(Proof::Operator, lease_proof),
         channel: Channel::public(),
         trace_id: "trace".to_owned(),
+        is_traced: true,
         args,
         max_depth: DEPTH,
         acl: InheritMode::Enforce,
