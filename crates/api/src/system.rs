@@ -107,9 +107,15 @@ pub struct TickIn {
 }
 
 impl TickIn {
-    /// The moment.
-    pub fn now(&self) -> Result<Option<Timestamp>, Invalid> {
-        parse::given("now", self.now.as_deref())
+    /// The moment, said here or in the query. Who says both must mean the same one.
+    pub fn now(&self, in_query: Option<Timestamp>) -> Result<Option<Timestamp>, Invalid> {
+        let here = parse::given("now", self.now.as_deref())?;
+        match (here, in_query) {
+            (Some(here), Some(there)) if here != there => {
+                Err(Invalid::field("now", "the body and the query say different times"))
+            }
+            (Some(_) | None, _) => Ok(here.or(in_query)),
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! The server itself, projects, tokens, the audit and event logs.
 
 use super::{
-    AGENT_ID, AGENT_TURN_ID, CURSOR, Endpoint, LIMIT, Op, TRACE_ID, boolean, delete, get, integer, json,
-    post, text, typed,
+    AGENT_ID, AGENT_TURN_ID, CURSOR, Endpoint, LIMIT, Op, Query, QueryKind, TRACE_ID, boolean, delete, get,
+    integer, json, post, text, typed,
 };
 use crate::{Access, events, projects, system, tokens};
 use cardwire_model::Scope::{Admin, Read};
@@ -113,5 +113,10 @@ pub(super) const ENDPOINTS: &[Endpoint] = &[
         "Run the watchdog once, at a moment of your choice.",
         json::<system::TickIn>(),
         (200, json::<system::TickOut>()),
-    ),
+    )
+    .query(&[Query {
+        name: "now",
+        kind: QueryKind::Time,
+        summary: "The moment; the same may be said in the body.",
+    }]),
 ];

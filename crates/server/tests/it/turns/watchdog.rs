@@ -11,6 +11,7 @@ on_both! {
     a_turn_does_not_wait_for_its_tools_for_ever;
     one_task_event_per_turn;
     a_tick_by_hand_is_recorded;
+    the_moment_of_a_tick_may_be_in_the_query;
 }
 
 fn done(action: &str, turn: &str) -> (String, String) {
@@ -198,4 +199,33 @@ async fn a_tick_by_hand_is_recorded(api: Api) {
     for bad in [json!({ "now": "yesterday" }), json!({ "now": 7 }), json!({ "then": "x" })] {
         api.post("/admin/watchdog:tick", bad).await.expect_error(400, "bad_request");
     }
+}
+
+/// WD, API-14: `?now=` is as good as the body, and both must agree.
+async fn the_moment_of_a_tick_may_be_in_the_query(api: Api) {
+    let turn = api.dispatch("a1").await;
+    let (soon, late) = (api.kernel.now().plus_seconds(1), api.kernel.now().plus_seconds(31));
+    let (empty, same) = (json!({}), json!({ "now": late.to_string() }));
+    let path = |now: &str| format!("/admin/watchdog:tick?now={now}");
+    let differs = json!({ "now": soon.to_string() });
+    let reply = api.post(&path(&late.to_string()), differs).await;
+    reply.expect_error(400, "bad_request");
+    assert_eq!(reply.json()["error"]["detail"]["field"], "now");
+    for bad in ["yesterday", "", "7"] {
+        api.post(&path(bad), empty.clone()).await.expect_error(400, "bad_request");
+    }
+    assert_eq!(api.head("a1").await["status"], "dispatched", "nothing was done");
+    let report = api.post_raw(&path(&late.to_string()), "").await.expect(200);
+    assert_eq!(report["now"], late.to_string());
+    assert_eq!(
+        (&report["actions"][0]["action"], &report["actions"][0]["agent_turn_id"]),
+        (&json!("reap"), &json!(turn.id))
+    );
+    assert_eq!(api.post(&path(&late.to_string()), same).await.expect(200)["now"], late.to_string());
+    let document = api.get("/openapi.json").await.expect(200);
+    let parameter = &document["paths"]["/admin/watchdog:tick"]["post"]["parameters"][0];
+    assert_eq!(
+        (&parameter["name"], &parameter["in"], &parameter["schema"]["format"]),
+        (&json!("now"), &json!("query"), &json!("date-time"))
+    );
 }
