@@ -74,6 +74,11 @@ pub fn word<T>(
     })
 }
 
+/// A member that may be left out and may be null, which are not the same; to be used with `default`.
+pub fn present<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Box<RawValue>>, D::Error> {
+    serde::Deserialize::deserialize(from).map(Some)
+}
+
 /// Canonical JSON of a raw member.
 pub fn canonical(field: &str, raw: &RawValue) -> Result<CanonicalJson, Invalid> {
     CanonicalJson::parse(raw.get(), field)

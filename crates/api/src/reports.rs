@@ -31,8 +31,8 @@ pub struct ReportIn {
     /// `success`, `failed`, `canceled`, `timeout` or `partial`.
     #[schema(pattern = "^(success|failed|canceled|timeout|partial)$")]
     pub status: String,
-    /// What came out: any JSON value.
-    #[serde(default)]
+    /// What came out: any JSON value, null too. A success has one, or an `error`, unless it names a card.
+    #[serde(default, deserialize_with = "parse::present")]
     #[schema(value_type = Option<serde_json::Value>)]
     pub result: Option<Box<RawValue>>,
     /// Instead of `result` and `error`: a `tool.result` card that is there.
@@ -43,7 +43,8 @@ pub struct ReportIn {
     #[serde(default)]
     #[schema(value_type = Option<serde_json::Value>)]
     pub error: Option<Box<RawValue>>,
-    /// What happens to the turn: it goes on (`suspend`, the default), or it ends (`terminate`).
+    /// What happens to the turn: it goes on (`suspend`), or it ends (`terminate`). When absent, what the called tool's document
+    /// says; `suspend` where there is none.
     #[serde(default)]
     #[schema(pattern = "^(suspend|terminate)$")]
     pub after_execution: Option<String>,
@@ -88,36 +89,41 @@ impl ReportIn {
         if let Some(author) = &self.author_id {
             check_call_id("author_id", author)?;
         }
-        let answer = self.answer()?;
         let statuses = ToolStatus::ALL.map(ToolStatus::as_str);
         let status = |name: &str| ToolStatus::ALL.into_iter().find(|status| status.as_str() == name);
-        let after = match &self.after_execution {
-            Some(name) => parse::word("after_execution", name, after, AFTER.map(AfterExecution::as_str))?,
-            None => AfterExecution::Suspend,
-        };
+        let status = parse::word("status", &self.status, status, statuses)?;
+        let answer = self.answer(status)?;
+        let after = |name| parse::word("after_execution", name, after, AFTER.map(AfterExecution::as_str));
+        let after = self.after_execution.as_deref().map(after).transpose()?;
         let turn_id = parse::one("agent_turn_id", &self.agent_turn_id)?;
         Ok(Command::Report(Box::new(Report {
             fence: Fence { turn_id, epoch: TurnEpoch::new(self.turn_epoch), proof },
             agent_id: parse::one("agent_id", &self.agent_id)?,
-            status: parse::word("status", &self.status, status, statuses)?,
+            status,
             tool_call_id: self.tool_call_id,
             answer,
             after,
             author_id: self.author_id,
             calls: vec![],
+            tool_after: None,
+            card_status: None,
         })))
     }
 
-    fn answer(&self) -> Result<Answer, Invalid> {
+    fn answer(&self, status: ToolStatus) -> Result<Answer, Invalid> {
+        let says = |raw: &Option<Box<RawValue>>| raw.as_ref().is_some_and(|raw| raw.get() != "null");
         let canonical = |field: &str, raw: &Option<Box<RawValue>>| {
             raw.as_ref().map(|raw| parse::canonical(field, raw)).transpose()
         };
         match &self.tool_result_card_id {
-            Some(_) if self.result.is_some() || self.error.is_some() => {
+            Some(_) if says(&self.result) || says(&self.error) => {
                 let reason = "give either `tool_result_card_id`, or `result` and `error`";
                 Err(Invalid::field("tool_result_card_id", reason))
             }
             Some(id) => parse::one("tool_result_card_id", id).map(Answer::Card),
+            None if status == ToolStatus::Success && self.result.is_none() && !says(&self.error) => {
+                Err(Invalid::field("result", "is required of a success that names no card"))
+            }
             None => {
                 let result = canonical("result", &self.result)?;
                 let result = result.unwrap_or_else(|| CanonicalJson::from_stored("null"));

@@ -8,6 +8,7 @@ mod line;
 mod reads;
 mod recall;
 mod recover;
+mod report;
 mod roster;
 mod run;
 mod watchdog;

@@ -256,7 +256,10 @@ impl Kernel {
                 Command::Append(append) => append.calls = calls,
                 Command::Finish(finish) => finish.calls = calls,
                 Command::Suspend(suspend) => suspend.calls = calls,
-                Command::Report(report) => report.calls = calls,
+                Command::Report(report) => {
+                    report.calls = calls;
+                    self.load_answer(project, report).await?;
+                }
                 Command::Start(_)
                 | Command::Heartbeat(_)
                 | Command::Step(_)

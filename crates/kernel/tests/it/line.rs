@@ -138,9 +138,11 @@ async fn a_turn_goes_on_with_whoever_stands_in_line_when_its_tool_answers() {
         tool_call_id: "c1".to_owned(),
         status: ToolStatus::Success,
         answer: Answer::Value { result: json("1"), error: None },
-        after: AfterExecution::Suspend,
+        after: Some(AfterExecution::Suspend),
         author_id: None,
         calls: vec![],
+        tool_after: None,
+        card_status: None,
     };
     run(Command::Report(Box::new(report))).await.unwrap();
     assert!(desk.kernel.leave_line(passive, &[]).await.is_empty());

@@ -156,6 +156,18 @@ fn made_calls(card: &Card) -> Result<Vec<String>, Invalid> {
     Ok(ids)
 }
 
+/// The tool that a card calls under this id (WK-08), in any of the shapes that models and frameworks write.
+pub fn called_tool(card: &Card, id: &str) -> Option<String> {
+    let is_own = card.kind.as_str() == "tool.call" && card.tool_call_id.as_deref() == Some(id);
+    if is_own && let Ok(Content::ToolCall { tool_name, .. }) = Content::parse(&card.kind, &card.content) {
+        return Some(tool_name);
+    }
+    let listed = card.tool_calls.as_ref()?.to_value();
+    let call = listed.as_array()?.iter().find(|call| call["id"] == id)?;
+    let names = [&call["function"]["name"], &call["name"], &call["tool_name"]];
+    names.into_iter().find_map(Value::as_str).map(str::to_owned)
+}
+
 /// Tool call ids come from models: short, printable, not blank.
 pub fn check_call_id(field: &str, id: &str) -> Result<(), Invalid> {
     let legal = !id.trim().is_empty()
@@ -163,4 +175,39 @@ pub fn check_call_id(field: &str, id: &str) -> Result<(), Invalid> {
         && !id.chars().any(char::is_control);
     let reason = || format!("must be 1 to {} printable characters, not blank", limits::NAME_CHARS);
     if legal { Ok(()) } else { Err(Invalid::field(field, reason())) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cardwire_model::{CanonicalJson, CardDraft, Origin, Timestamp};
+
+    fn card(kind: &str, content: &Value, calls: Option<&Value>) -> Card {
+        let json = |value: &Value| CanonicalJson::parse(&value.to_string(), "x").unwrap();
+        let draft = CardDraft {
+            content: json(content),
+            metadata: json(&json!({ "type": kind })),
+            tool_calls: calls.map(json),
+            tool_call_id: (kind == "tool.call").then(|| "c1".to_owned()),
+            ttl_seconds: None,
+        };
+        let id = "00000000000000000000000000000001".parse().unwrap();
+        draft.into_card(id, Origin::Agent, Timestamp::from_micros(0)).unwrap()
+    }
+
+    /// WK-08
+    #[test]
+    fn the_tool_of_a_call_is_found_in_its_card() {
+        let own = card("tool.call", &json!({ "tool_name": "look", "arguments": {} }), None);
+        assert_eq!(called_tool(&own, "c1").as_deref(), Some("look"));
+        assert_eq!(called_tool(&own, "c2"), None);
+        let calls = json!([
+            { "id": "a", "function": { "name": "one", "arguments": "{}" } }, { "id": "b", "name": "two" },
+            { "id": "c", "tool_name": "three" }, { "id": "d" }, { "id": "e", "name": 7 },
+        ]);
+        let listed = card("agent.thought", &json!("x"), Some(&calls));
+        let found = ["a", "b", "c", "d", "e", "f"].map(|id| called_tool(&listed, id));
+        let names = ["one", "two", "three"].map(|name| Some(name.to_owned()));
+        assert_eq!((&found[..3], &found[3..]), (&names[..], &[None, None, None][..]));
+    }
 }

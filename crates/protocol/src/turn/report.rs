@@ -11,7 +11,8 @@ use super::{
 use crate::{Decision, Moment, RefusalCode, Rejection};
 use cardwire_model::{
     AgentId, CanonicalJson, Card, CardFact, CardId, EdgePhase, InboxId, InboxKind, InboxStatus, Invalid,
-    LiveState, Origin, Primitive, ProjectId, Snapshot, Status, ToolCall, Write, card::ToolStatus,
+    LiveState, Origin, Primitive, ProjectId, Snapshot, Status, ToolCall, Write,
+    card::{Content, ToolStatus},
 };
 use serde_json::json;
 
@@ -28,12 +29,41 @@ pub struct Report {
     pub status: ToolStatus,
     /// The answer itself.
     pub answer: Answer,
-    /// Whether the turn ends with it; the tool's default otherwise.
-    pub after: AfterExecution,
+    /// Whether the turn ends with it, where the report says so.
+    pub after: Option<AfterExecution>,
     /// Who answers.
     pub author_id: Option<String>,
     /// Every tool call of the turn.
     pub calls: Vec<ToolCall>,
+    /// What the called tool does to the turn, where its project knows the tool. Read only if the report leaves it open.
+    pub tool_after: Option<AfterExecution>,
+    /// How the call ended according to the card that the report names.
+    pub card_status: Option<ToolStatus>,
+}
+
+impl Report {
+    /// What happens to the turn: the report's word, else the tool's, else it goes on (WK-08).
+    pub fn after(&self) -> AfterExecution {
+        self.after.or(self.tool_after).unwrap_or(AfterExecution::Suspend)
+    }
+
+    /// The card of the call whose tool is to say what happens to the turn: nobody has said it, and nobody has answered.
+    pub fn asks_tool(&self) -> Option<CardId> {
+        let call = self.calls.iter().find(|call| call.tool_call_id == self.tool_call_id)?;
+        if self.after.is_some() || call.answer.is_some() { None } else { call.call_card }
+    }
+}
+
+/// How a call ended according to its `tool.result` card.
+pub fn status_of(card: &Card) -> Option<ToolStatus> {
+    match Content::parse(&card.kind, &card.content).ok()? {
+        Content::ToolResult { status, .. } => Some(status),
+        Content::Text(_)
+        | Content::Json(_)
+        | Content::Fields(_)
+        | Content::ToolCall { .. }
+        | Content::Tools(_) => None,
+    }
 }
 
 /// What a tool says.
@@ -116,7 +146,7 @@ pub fn decide(
     }
     let mut work = Work::new(held, moment);
     let card_id = write_card(&mut work, snapshot, command)?;
-    let terminate = command.after == AfterExecution::Terminate;
+    let terminate = command.after() == AfterExecution::Terminate;
     let waited = work.answer(&command.tool_call_id, command.status, terminate, card_id).unwrap_or(false);
     take(work, snapshot, InboxKind::ToolResult, &command.tool_call_id, card_id, u32::from(waited))
 }
@@ -193,7 +223,7 @@ fn made_card(
 ) -> Result<Card, Invalid> {
     let content = json!({
         "status": command.status.as_str(),
-        "after_execution": command.after.as_str(),
+        "after_execution": command.after().as_str(),
         "result": result.to_value(),
         "error": error.map(CanonicalJson::to_value),
     });
@@ -202,7 +232,7 @@ fn made_card(
     work.own_card("tool.result", &content, &extra, Some(&command.tool_call_id), Origin::Tool)
 }
 
-/// DP-16: the card must be a `tool.result` of the same call, by whoever reports it.
+/// DP-16: the card must be a `tool.result` of the same call, by whoever reports it, and say the same of its end.
 fn check_card(fact: &CardFact, command: &Report) -> Result<(), Rejection> {
     let wrong = |reason: &str| Err(Invalid::field("tool_result_card_id", reason).into());
     if fact.kind.as_str() != "tool.result" {
@@ -214,5 +244,66 @@ fn check_card(fact: &CardFact, command: &Report) -> Result<(), Rejection> {
     if command.author_id.is_some() && fact.author_id != command.author_id {
         return wrong("must be written by author_id");
     }
+    if command.card_status.is_some_and(|status| status != command.status) {
+        return Err(Invalid::field("status", "differs from that of the card in tool_result_card_id").into());
+    }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{fixtures::agent::TestAgent, turn::Command};
+
+    /// A report on the call `c1` of a turn that waits for it, made from one that says nothing of what comes after.
+    fn reported(edit: impl Fn(&mut Report)) -> Result<Status, Rejection> {
+        let (mut agent, fence) = TestAgent::running();
+        agent.run(&agent.tool_call(&fence, "c1")).unwrap();
+        agent.run(&TestAgent::suspend(&fence, &["c1"])).unwrap();
+        let mut command = TestAgent::report(&fence, "c1", ToolStatus::Success, AfterExecution::Suspend);
+        if let Command::Report(report) = &mut command {
+            report.after = None;
+            edit(report);
+        }
+        agent.run(&command)?;
+        Ok(agent.head.as_ref().unwrap().status())
+    }
+
+    /// WK-08
+    #[test]
+    fn the_tool_says_what_comes_after_where_the_report_does_not() {
+        use AfterExecution::{Suspend, Terminate};
+        for (said, tool, status) in [
+            (None, None, Status::Suspended),
+            (None, Some(Suspend), Status::Suspended),
+            (None, Some(Terminate), Status::Idle),
+            (Some(Suspend), Some(Terminate), Status::Suspended),
+            (Some(Terminate), Some(Suspend), Status::Idle),
+        ] {
+            let ended = reported(|report| (report.after, report.tool_after) = (said, tool));
+            assert_eq!(ended, Ok(status), "{said:?} {tool:?}");
+        }
+    }
+
+    /// WK-08: the tool is asked only if that matters.
+    #[test]
+    fn a_tool_is_asked_when_nobody_has_spoken() {
+        let (mut agent, fence) = TestAgent::running();
+        agent.run(&agent.tool_call(&fence, "c1")).unwrap();
+        let Command::Report(report) =
+            TestAgent::report(&fence, "c1", ToolStatus::Success, AfterExecution::Suspend)
+        else {
+            panic!("not a report")
+        };
+        let asks = |after, calls: &[ToolCall]| {
+            Report { after, calls: calls.to_vec(), ..report.as_ref().clone() }.asks_tool()
+        };
+        let card = agent.calls[0].call_card;
+        assert!(card.is_some());
+        assert_eq!(asks(None, &agent.calls), card);
+        assert_eq!(asks(Some(AfterExecution::Suspend), &agent.calls), None);
+        assert_eq!(asks(None, &[]), None);
+        agent.run(&Command::Report(report.clone())).unwrap();
+        assert_eq!(asks(None, &agent.calls), None, "answered already");
+    }
 }

@@ -443,9 +443,11 @@ fn stale_report(held: &Held, fence: Fence) -> Verb {
         tool_call_id: call,
         status: ToolStatus::Success,
         answer: Answer::Value { result: json("1"), error: None },
-        after: AfterExecution::Suspend,
+        after: Some(AfterExecution::Suspend),
         author_id: None,
         calls: vec![],
+        tool_after: None,
+        card_status: None,
     };
     Verb { name: "report", command: Command::Report(Box::new(report)), call: None }
 }
@@ -469,9 +471,11 @@ fn report(world: &Rc<World>) -> Operation {
         tool_call_id: tool.call.clone(),
         status: statuses[world.shared.below(statuses.len())],
         answer: Answer::Value { result: json("1"), error: None },
-        after,
+        after: Some(after),
         author_id: None,
         calls: vec![],
+        tool_after: None,
+        card_status: None,
     }));
     let current = Current { fence: Some((tool.turn, tool.epoch)), ..Current::default() };
     let world = Rc::clone(world);

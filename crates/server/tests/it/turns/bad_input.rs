@@ -171,14 +171,16 @@ async fn bad_reports_are_refused(api: Api) {
     api.verb(&leased, ":suspend", json!({ "waiting_tool_call_ids": ["c1"] })).await.expect(200);
     let before = api.everything().await;
     for (more, field) in [
+        (json!({}), "result"),
+        (json!({ "error": null }), "result"),
         (json!({ "status": "ok" }), "status"),
-        (json!({ "after_execution": "stop" }), "after_execution"),
-        (json!({ "after_execution": true }), "after_execution"),
-        (json!({ "author_id": "" }), "author_id"),
-        (json!({ "author_id": "\u{0}" }), "author_id"),
-        (json!({ "agent_id": "a b" }), "agent_id"),
-        (json!({ "tool_call_id": "" }), "tool_call_id"),
-        (json!({ "tool_call_id": "\u{0}" }), "tool_call_id"),
+        (json!({ "result": 1, "after_execution": "stop" }), "after_execution"),
+        (json!({ "result": 1, "after_execution": true }), "after_execution"),
+        (json!({ "result": 1, "author_id": "" }), "author_id"),
+        (json!({ "result": 1, "author_id": "\u{0}" }), "author_id"),
+        (json!({ "result": 1, "agent_id": "a b" }), "agent_id"),
+        (json!({ "result": 1, "tool_call_id": "" }), "tool_call_id"),
+        (json!({ "result": 1, "tool_call_id": "\u{0}" }), "tool_call_id"),
         (json!({ "tool_result_card_id": "x" }), "tool_result_card_id"),
         (json!({ "tool_result_card_id": NOBODY, "result": 1 }), "tool_result_card_id"),
         (json!({ "tool_result_card_id": NOBODY, "error": 1 }), "tool_result_card_id"),

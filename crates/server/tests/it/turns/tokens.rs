@@ -67,7 +67,7 @@ async fn a_malformed_or_foreign_turn_token_opens_nothing(api: Api) {
     ] {
         let wrong = Leased { token: bad, ..leased.clone() };
         api.verb(&wrong, ":heartbeat", json!({})).await.expect_error(401, "unauthenticated");
-        api.report(&wrong, "c1", json!({})).await.expect_error(401, "unauthenticated");
+        api.report(&wrong, "c1", json!({ "result": 1 })).await.expect_error(401, "unauthenticated");
         let view = api.with(&wrong.token, "GET", &leased.path("/view"), "").await;
         view.expect_error(401, "unauthenticated");
     }

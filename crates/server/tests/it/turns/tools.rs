@@ -8,6 +8,8 @@ on_both! {
     a_second_answer_changes_nothing;
     concurrent_answers_resume_the_turn_once;
     an_answer_that_ends_the_turn;
+    a_tool_that_ends_turns_ends_them_without_being_told;
+    a_success_says_what_came_out;
     nothing_inside_a_result_has_power;
     an_answer_may_be_a_card_that_is_there;
     an_answer_must_fit_its_call;
@@ -134,6 +136,68 @@ async fn an_answer_that_ends_the_turn(api: Api) {
     assert_eq!(card["content"]["tool_result_card_id"], last["tool_result_card_id"]);
 }
 
+/// WK-08: the tool's document says it, unless the report says otherwise.
+async fn a_tool_that_ends_turns_ends_them_without_being_told(api: Api) {
+    let last = json!({ "after_execution": "terminate" });
+    api.with(&api.admin, "PUT", "/projects/p1/tools/submit", &last.to_string()).await.expect(201);
+    let open = async |agent: &str, tool: &str| {
+        let leased = api.running(agent).await;
+        let body = json!({
+            "content": { "tool_name": tool, "arguments": {} }, "metadata": { "type": "tool.call" },
+            "tool_call_id": "c1",
+        });
+        api.verb(&leased, "/cards", body).await.expect(200);
+        suspend(&api, &leased, &["c1"]).await;
+        leased
+    };
+    for (agent, tool, more, status) in [
+        ("a1", "submit", json!({ "result": 1 }), "idle"),
+        ("a2", "submit", json!({ "result": 1, "after_execution": "suspend" }), "suspended"),
+        ("a3", "submit", json!({ "status": "failed", "error": "no" }), "idle"),
+        ("a4", "look", json!({ "result": 1 }), "suspended"),
+        ("a5", "no tool's name", json!({ "result": 1 }), "suspended"),
+    ] {
+        let leased = open(agent, tool).await;
+        let taken = api.report(&leased, "c1", more).await.expect(200);
+        assert_eq!(taken["agent_status"], status, "{agent}");
+        let id = taken["tool_result_card_id"].as_str().unwrap();
+        let card = api.get(&format!("/projects/p1/cards/{id}")).await.expect(200);
+        let after = if status == "idle" { "terminate" } else { "suspend" };
+        assert_eq!(card["content"]["after_execution"], after, "{agent}");
+    }
+    // A card that lists its calls names its tools, too; a tool that is deleted says nothing.
+    let listed = async |agent: &str| {
+        let leased = api.running(agent).await;
+        let body = json!({
+            "content": "", "metadata": { "type": "agent.thought" },
+            "tool_calls": [{ "id": "c1", "function": { "name": "submit", "arguments": "{}" } }],
+        });
+        api.verb(&leased, "/cards", body).await.expect(200);
+        suspend(&api, &leased, &["c1"]).await;
+        api.report(&leased, "c1", json!({ "result": 1 })).await.expect(200)["agent_status"].clone()
+    };
+    assert_eq!(listed("b1").await, "idle");
+    api.delete("/projects/p1/tools/submit").await.expect(204);
+    assert_eq!(listed("b2").await, "suspended");
+}
+
+/// DP-16
+async fn a_success_says_what_came_out(api: Api) {
+    let leased = waiting(&api, "a1", &["c1", "c2", "c3"]).await;
+    let before = api.everything().await;
+    let reply = api.report(&leased, "c1", json!({})).await;
+    reply.expect_error(400, "bad_request");
+    assert_eq!(reply.json()["error"]["detail"]["field"], "result");
+    assert_eq!(api.everything().await, before, "nothing was written");
+    for (call, more) in [
+        ("c1", json!({ "result": null })),
+        ("c2", json!({ "error": "it worked, but" })),
+        ("c3", json!({ "status": "failed" })),
+    ] {
+        api.report(&leased, call, more).await.expect(200);
+    }
+}
+
 /// SEC-08
 async fn nothing_inside_a_result_has_power(api: Api) {
     let leased = waiting(&api, "a1", &["c1"]).await;
@@ -173,6 +237,7 @@ async fn an_answer_may_be_a_card_that_is_there(api: Api) {
         (json!({ "tool_result_card_id": right, "author_id": "somebody" }), 400, "bad_request"),
         (json!({ "tool_result_card_id": crate::support::NOBODY }), 404, "not_found"),
         (json!({ "tool_result_card_id": right, "result": 1 }), 400, "bad_request"),
+        (json!({ "tool_result_card_id": right, "status": "failed" }), 400, "bad_request"),
     ] {
         api.report(&leased, "c1", more).await.expect_error(status, code);
     }
@@ -190,7 +255,9 @@ async fn an_answer_must_fit_its_call(api: Api) {
     reply.expect_error(400, "protocol_violation");
     let body = reply.json();
     assert_eq!((&body["status"], &body["agent_id"]), (&json!("rejected"), &json!("a1")));
-    api.report(&leased, "c1", json!({ "agent_id": "a2" })).await.expect_error(400, "bad_request");
+    api.report(&leased, "c1", json!({ "agent_id": "a2", "result": 1 }))
+        .await
+        .expect_error(400, "bad_request");
     assert_eq!(api.everything().await, before);
 }
 
