@@ -1,6 +1,6 @@
 //! Boxes on the wire (API-01..API-03, API-17).
 
-use crate::cards::CardOut;
+use crate::{cards::CardOut, parse};
 use cardwire_kernel::{BoxView, protocol::facts::flatten::Shown};
 use cardwire_model::{BoxHead, EntrySource};
 use serde::{Deserialize, Serialize};
@@ -112,9 +112,9 @@ pub struct BoxBatchIn {
     pub box_ids: Vec<String>,
     /// Whether to read the last `limit` cards of each too.
     #[serde(default)]
-    pub hydrate: bool,
+    pub hydrate: Option<bool>,
     /// 1 to 500, clamped; 200 when absent.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "parse::clamped")]
     pub limit: Option<i64>,
 }
 

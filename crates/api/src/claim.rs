@@ -10,7 +10,6 @@ use cardwire_kernel::{
 };
 use cardwire_model::{CanonicalJson, Invalid, ProjectId, Status, TurnId, limits};
 use serde::{Deserialize, Serialize};
-use std::time::Duration;
 use utoipa::ToSchema;
 
 /// What a worker asks for.
@@ -24,10 +23,10 @@ pub struct ClaimIn {
     #[schema(min_length = 1, max_length = 128)]
     pub worker_id: String,
     /// At most so many; clamped to 1..100, 1 when absent.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "parse::clamped")]
     pub max_turns: Option<i64>,
     /// How long to wait for the first; clamped to 0..30000, 0 when absent.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "parse::clamped")]
     pub wait_ms: Option<i64>,
     /// Of these projects; of all that the token reaches when absent.
     #[serde(default)]
@@ -53,12 +52,11 @@ impl ClaimIn {
     pub fn into_request(self) -> Result<ClaimRequest, Invalid> {
         check_call_id("worker_id", &self.worker_id)?;
         let max_turns = self.max_turns.map_or(1, |most| most.clamp(1, limits::CLAIM_TURNS as i64));
-        let wait = self.wait_ms.map_or(0, |wait| wait.clamp(0, limits::CLAIM_WAIT_MS as i64));
         Ok(ClaimRequest {
             worker_target: parse::one("worker_target", &self.worker_target)?,
             worker_id: self.worker_id,
             max_turns: usize::try_from(max_turns).unwrap_or(1),
-            wait: Duration::from_millis(wait.unsigned_abs()),
+            wait: parse::wait(self.wait_ms),
             projects: self.projects.as_deref().map(read_projects).transpose()?,
             start: self.start,
             recover: self.recover,

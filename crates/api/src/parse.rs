@@ -1,10 +1,10 @@
 //! From request text to typed values, with the field named in every refusal (API-06, SEC-08).
 
 use cardwire_kernel::composer::compose::ComposeError;
-use cardwire_model::{CanonicalJson, Invalid};
+use cardwire_model::{CanonicalJson, Invalid, limits};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, value::RawValue};
-use std::{collections::BTreeMap, str::FromStr};
+use std::{collections::BTreeMap, str::FromStr, time::Duration};
 
 /// Reads a JSON body. An empty body counts as `{}`, so that a body whose fields are all optional may be left out.
 pub fn body<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Invalid> {
@@ -79,6 +79,29 @@ pub fn present<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Box<R
     serde::Deserialize::deserialize(from).map(Some)
 }
 
+/// A whole number that is clamped anyhow: one too large for its type is the largest there is, as in a query. To be used with
+/// `default`.
+pub fn clamped<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<i64>, D::Error> {
+    let number: Option<serde_json::Number> = serde::Deserialize::deserialize(from)?;
+    let whole = |number: serde_json::Number| {
+        let large = number.as_f64().filter(|real| real.abs() >= i64::MAX as f64);
+        match (number.as_i64(), large) {
+            (Some(whole), _) => Ok(whole),
+            (None, Some(large)) => Ok(if large < 0.0 { i64::MIN } else { i64::MAX }),
+            (None, None) => {
+                Err(serde::de::Error::custom(format!("invalid type: {number}, expected a whole number")))
+            }
+        }
+    };
+    number.map(whole).transpose()
+}
+
+/// How long to wait, in milliseconds; not longer than a claim may.
+pub fn wait(milliseconds: Option<i64>) -> Duration {
+    let most = limits::CLAIM_WAIT_MS as i64;
+    Duration::from_millis(milliseconds.map_or(0, |wait| wait.clamp(0, most)).unsigned_abs())
+}
+
 /// Canonical JSON of a raw member.
 pub fn canonical(field: &str, raw: &RawValue) -> Result<CanonicalJson, Invalid> {
     CanonicalJson::parse(raw.get(), field)
@@ -144,7 +167,10 @@ pub fn at(invalid: Invalid, field: &str) -> Invalid {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::boxes::AppendIn;
+    use crate::{
+        boxes::{AppendIn, BoxBatchIn},
+        claim::ClaimIn,
+    };
 
     /// API-06
     #[test]
@@ -163,5 +189,32 @@ mod tests {
         assert_eq!(error("{}"), "card_ids: is required");
         assert!(error("[").starts_with("body: "));
         assert!(error(r#"{"card_ids":[]} x"#).starts_with("body: trailing characters"));
+    }
+
+    /// API-02
+    #[test]
+    fn what_is_clamped_may_be_any_whole_number() {
+        let limit = |text: &str| {
+            body::<BoxBatchIn>(format!(r#"{{"box_ids":[],"limit":{text}}}"#).as_bytes())
+                .map(|body| body.limit)
+        };
+        assert_eq!(limit("7"), Ok(Some(7)));
+        assert_eq!(limit("-7"), Ok(Some(-7)));
+        assert_eq!(limit("null"), Ok(None));
+        assert_eq!(limit("99999999999999999999"), Ok(Some(i64::MAX)));
+        assert_eq!(limit("-99999999999999999999"), Ok(Some(i64::MIN)));
+        assert_eq!(limit(&u64::MAX.to_string()), Ok(Some(i64::MAX)));
+        for bad in ["1.5", "2.0", "\"7\"", "true", "[]"] {
+            assert_eq!(limit(bad).unwrap_err().field_name(), "limit", "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_wait_has_bounds() {
+        let text = r#"{"worker_target":"w","worker_id":"x","wait_ms":99999999999999999999}"#;
+        let claim: ClaimIn = body(text.as_bytes()).unwrap();
+        assert_eq!(wait(claim.wait_ms), Duration::from_millis(limits::CLAIM_WAIT_MS));
+        assert_eq!((wait(Some(-1)), wait(None)), (Duration::ZERO, Duration::ZERO));
+        assert_eq!(wait(Some(5)), Duration::from_millis(5));
     }
 }

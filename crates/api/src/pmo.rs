@@ -9,7 +9,7 @@ use cardwire_kernel::{
         turn::{Proof, append::check_call_id},
     },
 };
-use cardwire_model::{CanonicalJson, Channel, Hash256, Invalid, ProjectSettings, TurnId, limits};
+use cardwire_model::{CanonicalJson, Channel, Hash256, Invalid, ProjectSettings, TurnId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::RawValue};
 use utoipa::ToSchema;
@@ -54,10 +54,9 @@ pub struct CallIn {
     /// Agents that are there write on new boxes, not on those they have.
     #[serde(default)]
     pub fresh_output: bool,
-    /// How long to wait for the join of a fork. The other tools answer at once.
-    #[serde(default)]
-    #[schema(maximum = 30000)]
-    pub wait_ms: Option<u64>,
+    /// How long to wait for the join of a fork; clamped to 0..30000, 0 when absent. The other tools answer at once.
+    #[serde(default, deserialize_with = "parse::clamped")]
+    pub wait_ms: Option<i64>,
 }
 
 impl CallIn {
@@ -76,9 +75,6 @@ impl CallIn {
             None => Value::Object(Map::new()),
         };
         let Value::Object(args) = args else { return Err(Invalid::field("args", "must be an object")) };
-        if self.wait_ms.is_some_and(|wait| wait > limits::CLAIM_WAIT_MS) {
-            return Err(Invalid::field("wait_ms", format!("must be at most {}", limits::CLAIM_WAIT_MS)));
-        }
         let channel = parse::given("channel_id", self.channel_id.as_deref())?;
         self.tool_call_id.as_deref().map(|id| check_call_id("tool_call_id", id)).transpose()?;
         let runtime_config =

@@ -1,7 +1,7 @@
 //! Running a team on the wire (API-17).
 
-use crate::turns::TurnOut;
-use cardwire_model::{Invalid, Namespace, SessionId, limits};
+use crate::{parse, turns::TurnOut};
+use cardwire_model::{Invalid, Namespace, SessionId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -21,10 +21,9 @@ pub struct RunTeamIn {
     #[serde(default)]
     #[schema(pattern = "^[A-Za-z0-9_-]{1,128}$")]
     pub namespace: Option<String>,
-    /// How long to wait for the end.
-    #[serde(default)]
-    #[schema(maximum = 30000)]
-    pub wait_ms: Option<u64>,
+    /// How long to wait for the end; clamped to 0..30000, 0 when absent.
+    #[serde(default, deserialize_with = "parse::clamped")]
+    pub wait_ms: Option<i64>,
 }
 
 impl RunTeamIn {
@@ -33,11 +32,8 @@ impl RunTeamIn {
         if self.query.trim().is_empty() {
             return Err(Invalid::field("query", "must not be blank"));
         }
-        crate::parse::given::<SessionId>("session_id", self.session_id.as_deref())?;
-        crate::parse::given::<Namespace>("namespace", self.namespace.as_deref())?;
-        if self.wait_ms.is_some_and(|wait| wait > limits::CLAIM_WAIT_MS) {
-            return Err(Invalid::field("wait_ms", format!("must be at most {}", limits::CLAIM_WAIT_MS)));
-        }
+        parse::given::<SessionId>("session_id", self.session_id.as_deref())?;
+        parse::given::<Namespace>("namespace", self.namespace.as_deref())?;
         Ok(())
     }
 }

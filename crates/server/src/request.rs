@@ -17,7 +17,13 @@ use cardwire_model::{
     AnswerKey, Hash256, Invalid, ProjectId, Timestamp, Token, TokenSecret, TurnId, hash::FieldHasher, limits,
 };
 use serde::de::DeserializeOwned;
-use std::{borrow::Cow, collections::HashMap, str::FromStr, sync::Arc};
+use std::{
+    borrow::Cow,
+    collections::HashMap,
+    num::{IntErrorKind, ParseIntError},
+    str::FromStr,
+    sync::Arc,
+};
 
 /// Who sent the request.
 #[derive(Clone)]
@@ -197,8 +203,17 @@ fn form_pairs(query: &str) -> Result<Vec<(String, String)>, Invalid> {
     pairs.map(|pairs| pairs.0).map_err(|_| Invalid::field("query", "malformed"))
 }
 
+/// Any run of digits is a whole number; those that are too large for one are the largest there is (API-03).
 fn parse_integer(name: &str, text: &str) -> Result<i64, Invalid> {
-    text.parse().map_err(|_| Invalid::field(name, "must be a whole number"))
+    text.parse().or_else(|error: ParseIntError| {
+        if *error.kind() == IntErrorKind::PosOverflow {
+            Ok(i64::MAX)
+        } else if *error.kind() == IntErrorKind::NegOverflow {
+            Ok(i64::MIN)
+        } else {
+            Err(Invalid::field(name, "must be a whole number"))
+        }
+    })
 }
 
 fn parse_flag(name: &str, text: &str) -> Result<bool, Invalid> {

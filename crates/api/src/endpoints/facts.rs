@@ -37,7 +37,8 @@ pub(super) const ENDPOINTS: &[Endpoint] = &[
         "Many boxes at once.",
         json::<boxes::BoxBatchIn>(),
         (200, json::<boxes::BoxBatchOut>()),
-    ),
+    )
+    .query(&[INCLUDE_DELETED]),
     get(
         Op::GetCard,
         "/projects/{project_id}/cards/{card_id}",
@@ -53,7 +54,8 @@ pub(super) const ENDPOINTS: &[Endpoint] = &[
         "Many cards at once.",
         json::<cards::CardBatchIn>(),
         (200, json::<cards::CardBatchOut>()),
-    ),
+    )
+    .query(&[INCLUDE_DELETED]),
     post(
         Op::PutCard,
         "/projects/{project_id}/l0/cards",

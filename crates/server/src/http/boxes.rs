@@ -65,11 +65,13 @@ pub(crate) async fn batch(request: Request) -> Answer {
     let (project, kernel) = (request.project()?, &request.state.kernel);
     let body: BoxBatchIn = request.body()?;
     let asked: Vec<BoxId> = parse::list("box_ids", &body.box_ids)?;
+    let include_deleted = request.flag("include_deleted")?.unwrap_or(false);
     let limit = body.limit.map_or(limits::HYDRATE_DEFAULT, |limit| usize::try_from(limit).unwrap_or(1));
     let mut out = BoxBatchOut { boxes: vec![], missing_box_ids: vec![], missing_card_ids: vec![] };
     for box_id in distinct("box_ids", &asked)? {
-        let read = if body.hydrate {
-            kernel.box_tail(project, box_id, limit, false).await.map(|(view, tail)| (view, Some(tail)))
+        let read = if body.hydrate.unwrap_or(false) {
+            let read = kernel.box_tail(project, box_id, limit, include_deleted).await;
+            read.map(|(view, tail)| (view, Some(tail)))
         } else {
             kernel.view_box(project, box_id, None).await.map(|view| (view, None))
         };

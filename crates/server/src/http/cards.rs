@@ -29,7 +29,8 @@ pub(crate) async fn batch(request: Request) -> Answer {
     let project = request.project()?;
     let asked: Vec<CardId> = parse::list("card_ids", &request.body::<CardBatchIn>()?.card_ids)?;
     let ids = distinct("card_ids", &asked)?;
-    let found = request.state.kernel.get_cards(project, &ids, false).await?;
+    let include_deleted = request.flag("include_deleted")?.unwrap_or(false);
+    let found = request.state.kernel.get_cards(project, &ids, include_deleted).await?;
     let missing = ids.iter().filter(|id| !found.iter().any(|card| card.id == **id)).map(ToString::to_string);
     respond::ok(&CardBatchOut {
         missing_ids: missing.collect(),

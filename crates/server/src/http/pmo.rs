@@ -9,6 +9,7 @@ use crate::{
 use axum::http::StatusCode;
 use cardwire_api::{
     handover::{PackIn, PackOut},
+    parse,
     pmo::{CallIn, CallOut},
 };
 use cardwire_kernel::{
@@ -17,7 +18,6 @@ use cardwire_kernel::{
 };
 use cardwire_model::Invalid;
 use serde_json::json;
-use std::time::Duration;
 
 pub(crate) async fn pack(request: Request) -> Answer {
     let (project, kernel) = (request.project()?, &request.state.kernel);
@@ -42,7 +42,7 @@ pub(crate) async fn call(request: Request) -> Answer {
         Some(By::Token(_)) | None => None,
     };
     let body = request.body::<CallIn>()?;
-    let wait = Duration::from_millis(body.wait_ms.unwrap_or(0));
+    let wait = parse::wait(body.wait_ms);
     let call = body.into_call(tool, by, &request.trace, &settings)?;
     if request.flag("dry_run")?.unwrap_or(false) {
         let would = kernel.pmo_preflight(project, &request.caller()?, &call).await?;

@@ -82,9 +82,10 @@ pub(crate) async fn run(request: Request) -> Answer {
         Done::Fresh(Dispatched::Accepted(receipt)) => *receipt,
         Done::Fresh(Dispatched::Repeated(turn)) => kernel.receipt(&project, turn).await?,
     };
-    let Some(wait) = body.wait_ms.filter(|wait| *wait > 0).map(Duration::from_millis) else {
+    let wait = parse::wait(body.wait_ms);
+    if wait.is_zero() {
         return respond::ok(&started(&(team.name, session, namespace), &receipt));
-    };
+    }
     let turn = await_end(kernel, &project, turn_id, wait).await?;
     let deliverable = match &turn.deliverable_card_id {
         Some(id) => {

@@ -164,7 +164,9 @@ async fn the_last_cards_of_a_box_are_hydrated(api: Api) {
     assert_eq!(read("?limit=0").await, ids[5..]);
     assert_eq!(read("?limit=-5").await, ids[5..]);
     assert_eq!(read("?limit=100000").await, ids);
-    for bad in ["?limit=x", "?limit=1.5", "?limit=", "?other=1", "?limit=1&limit=2"] {
+    assert_eq!(read("?limit=99999999999999999999").await, ids);
+    assert_eq!(read("?limit=-99999999999999999999").await, ids[5..]);
+    for bad in ["?limit=x", "?limit=1.5", "?limit=", "?limit=9e9", "?other=1", "?limit=1&limit=2"] {
         api.get(&format!("/projects/p1/boxes/{box_id}/cards{bad}")).await.expect_error(400, "bad_request");
     }
     api.get(&format!("/projects/p1/boxes/{NOBODY}/cards")).await.expect_error(404, "not_found");
@@ -186,6 +188,17 @@ async fn a_batch_of_boxes_names_what_is_missing(api: Api) {
     assert_eq!(batch["missing_card_ids"], json!([ids[2]]));
     assert_eq!(batch["boxes"][0]["card_ids"], json!(ids), "card_ids stays complete");
     assert_eq!(batch["boxes"][0]["hydrated_cards"].as_array().unwrap().len(), 1);
+    let asked = json!({ "box_ids": [first], "hydrate": true, "limit": null });
+    let path = "/projects/p1/boxes/batch?include_deleted=true";
+    let batch = api.post(path, asked).await.expect(200);
+    assert_eq!(batch["missing_card_ids"], json!([]));
+    assert!(batch["boxes"][0]["hydrated_cards"][2]["deleted_at"].is_string());
+    let asked = json!({ "box_ids": [first], "hydrate": null });
+    let batch = api.post("/projects/p1/boxes/batch", asked).await.expect(200);
+    assert!(batch["boxes"][0].get("hydrated_cards").is_none(), "null is absent");
+    let asked = format!(r#"{{"box_ids":["{first}"],"hydrate":true,"limit":99999999999999999999}}"#);
+    let batch = api.post_raw("/projects/p1/boxes/batch", &asked).await.expect(200);
+    assert_eq!(batch["boxes"][0]["hydrated_cards"].as_array().unwrap().len(), 2);
     let empty = api.post("/projects/p1/boxes/batch", json!({ "box_ids": [] })).await.expect(200);
     assert_eq!(empty, json!({ "boxes": [], "missing_box_ids": [], "missing_card_ids": [] }));
     let many: Vec<_> = (0..101).map(|n| format!("{n:032x}")).collect();

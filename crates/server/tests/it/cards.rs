@@ -139,6 +139,10 @@ async fn a_deleted_card_is_gone_from_reads_but_not_from_boxes(api: Api) {
     assert_eq!(hydrated.missing.len(), 1);
     let batch = api.post("/projects/p1/cards/batch", json!({ "card_ids": ids })).await.expect(200);
     assert_eq!(batch["missing_ids"], json!([ids[1]]));
+    let path = "/projects/p1/cards/batch?include_deleted=true";
+    let batch = api.post(path, json!({ "card_ids": ids })).await.expect(200);
+    assert_eq!((&batch["missing_ids"], &batch["cards"][1]["card_id"]), (&json!([]), &json!(ids[1])));
+    assert!(batch["cards"][1]["deleted_at"].is_string());
     api.get(&format!("/projects/p1/cards/{}", ids[1])).await.expect_error(404, "not_found");
     let deleted = api.get(&format!("/projects/p1/cards/{}?include_deleted=true", ids[1])).await.expect(200);
     assert!(deleted["deleted_at"].is_string());

@@ -365,7 +365,8 @@ async fn a_result_opens_the_boxes_it_names(api: Api) {
 async fn a_caller_may_wait_for_the_join(api: Api) {
     api.profile("p1").await;
     api.agent("boss").await;
-    let body = json!({ "caller_agent_id": "boss", "args": fork_args(2, json!({})), "wait_ms": 20_000 });
+    // Longer than one may wait, which is clamped as that of claims is.
+    let body = json!({ "caller_agent_id": "boss", "args": fork_args(2, json!({})), "wait_ms": 99_000 });
     let working = async {
         let mut done = 0;
         while done < 2 {

@@ -21,7 +21,7 @@ fn with_team(server: &Server, rules: Value) {
 fn whoever_waits_is_given_the_deliverable_and_whoever_does_not_the_turn() {
     on_both_servers(|stage, server| {
         with_team(server, json!([says("a", "Seven.")]));
-        let waited = server.post(RUN, json!({ "query": "How many?", "session_id": "s1", "wait_ms": 30_000 }));
+        let waited = server.post(RUN, json!({ "query": "How many?", "session_id": "s1", "wait_ms": 99_000 }));
         let (status, waited) = (waited.status, waited.json());
         assert_eq!(
             (status, &waited["status"], &waited["deliverable"]),
