@@ -146,6 +146,27 @@ impl ModelCallOut {
     }
 }
 
+/// What is remembered of an answer (API-16): the call can be rendered again, the rest stands nowhere else.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct RememberedCall {
+    /// Which call.
+    pub call_id: String,
+    /// See [`ModelCallOut`].
+    pub knowledge_refs: Vec<String>,
+    /// See [`ModelCallOut`].
+    pub warnings: Vec<String>,
+}
+
+impl From<&ComposedCall> for RememberedCall {
+    fn from(call: &ComposedCall) -> Self {
+        Self {
+            call_id: call.call_id.to_string(),
+            knowledge_refs: call.knowledge_refs.clone(),
+            warnings: call.warnings.clone(),
+        }
+    }
+}
+
 /// A call as it was.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct CallContextOut {

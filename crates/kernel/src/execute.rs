@@ -37,6 +37,16 @@ pub enum Done<T> {
     Replayed(Answer),
 }
 
+impl<T> Done<T> {
+    /// What was done now; nothing if it had been done before.
+    pub fn fresh(self) -> Option<T> {
+        match self {
+            Self::Fresh(outcome) => Some(outcome),
+            Self::Replayed(_) => None,
+        }
+    }
+}
+
 /// What a decision needs beyond single rows: the flattened cards of a box, when the head asks for them.
 pub(crate) struct Flat {
     pub(crate) of: BoxId,

@@ -10,8 +10,8 @@ mod turn;
 pub use compact::{CompactRequest, Compacted, CompactionPrompt, Summariser, SummaryAnswer, SummaryRequest};
 pub use reads::{CheckpointView, Earlier, SessionView, Window};
 
-use crate::{Caller, Done, Kernel, KernelError, Remember};
-use cardwire_model::{CardId, Keys, ProjectId, Realm, Session, SessionKey, limits};
+use crate::{Caller, Done, Kernel, KernelError, Remember, Saved};
+use cardwire_model::{Answer, CardId, Keys, ProjectId, Realm, Session, SessionKey, limits};
 use cardwire_protocol::{
     Decision, Moment, Rejection,
     idempotency::{self, Known},
@@ -49,7 +49,12 @@ impl Kernel {
         caller: &Caller,
         key: &SessionKey,
         checkpoint: CardId,
-    ) -> Result<Session, KernelError> {
+        remember: Option<&Remember<Session>>,
+    ) -> Result<Done<Session>, KernelError> {
+        // What was done is told again, whatever became of the session since.
+        if let Some(answer) = self.told(project, remember).await? {
+            return Ok(Done::Replayed(answer));
+        }
         let session = self.live_session(project, key).await?;
         let to = self.named_checkpoint(project, &session, checkpoint).await?;
         let lists = (
@@ -59,7 +64,7 @@ impl Kernel {
         );
         let (memory, results, timeline) = lists;
         let command = Restore { to, memory, results, timeline };
-        self.session_once(project, caller, key, Wanted::Row, |state, moment| {
+        self.session_command(project, caller, key, Wanted::Row, remember, |state, moment| {
             restore::decide(state, &command, moment)
         })
         .await
@@ -72,11 +77,25 @@ impl Kernel {
         caller: &Caller,
         key: &SessionKey,
         save: &experience::Save,
-    ) -> Result<Session, KernelError> {
-        self.session_once(project, caller, key, Wanted::Row, |state, moment| {
-            experience::save(state, save, moment)
+        remember: Option<&Remember<Saved>>,
+    ) -> Result<Done<Saved>, KernelError> {
+        self.session_command(project, caller, key, Wanted::Row, remember, |state, moment| {
+            let Decision { commit, .. } = experience::save(state, save, moment)?;
+            Ok(Decision { commit, outcome: Saved::Yes(save.record.clone()) })
         })
         .await
+    }
+
+    /// The answer to a request that is remembered, for commands that read much before they are decided.
+    pub(crate) async fn told<T>(
+        &self,
+        project: &ProjectId,
+        remember: Option<&Remember<T>>,
+    ) -> Result<Option<Answer>, KernelError> {
+        match remember {
+            Some(remember) => self.answered(project, &remember.key).await,
+            None => Ok(None),
+        }
     }
 
     async fn session_once<T>(

@@ -18,8 +18,8 @@ pub(super) const ENDPOINTS: &[Endpoint] = &[
         json::<ComposeIn>(),
         (200, json::<ComposeOut>()),
     ),
-    // Not repeatable: the answer holds the whole request, which is never stored (RP-01). Asked again, the same turn
-    // composes the same bytes under another call id.
+    // The answer holds the whole request, which is never stored (RP-01): of a repeat, the call is remembered and rendered
+    // again.
     post(
         Op::ComposeCall,
         "/projects/{project_id}/l0/turns/{agent_turn_id}/calls",
@@ -27,7 +27,8 @@ pub(super) const ENDPOINTS: &[Endpoint] = &[
         "Compose the next model call of a turn and keep its manifest.",
         json::<ModelCallIn>(),
         (201, json::<ModelCallOut>()),
-    ),
+    )
+    .repeatable(),
     get(
         Op::GetCallContext,
         "/projects/{project_id}/calls/{call_id}/context",

@@ -55,7 +55,8 @@ pub(super) const ENDPOINTS: &[Endpoint] = &[
         json::<CompactIn>(),
         (200, json::<CompactedOut>()),
     )
-    .query(&[NAMESPACE]),
+    .query(&[NAMESPACE])
+    .repeatable(),
     get(
         Op::GetCompaction,
         "/projects/{project_id}/sessions/{session_id}/compaction",
@@ -80,7 +81,8 @@ pub(super) const ENDPOINTS: &[Endpoint] = &[
         json::<RestoreIn>(),
         (200, json::<RestoredOut>()),
     )
-    .query(&[NAMESPACE]),
+    .query(&[NAMESPACE])
+    .repeatable(),
     post(
         Op::CollectContext,
         "/projects/{project_id}/sessions/{session_id}/context:collect",
@@ -116,5 +118,6 @@ pub(super) const ENDPOINTS: &[Endpoint] = &[
         json::<ExperienceSaveIn>(),
         (200, json::<ExperienceSavedOut>()),
     )
-    .query(&[NAMESPACE]),
+    .query(&[NAMESPACE])
+    .repeatable(),
 ];

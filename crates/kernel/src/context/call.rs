@@ -5,7 +5,7 @@ use super::{
     collect::{CollectRequest, Collected},
     pieces::{Material, Placed},
 };
-use crate::{Caller, CompactRequest, Compacted, Kernel, KernelError, turns::Running};
+use crate::{Caller, CompactRequest, Compacted, Done, Kernel, KernelError, Remember, turns::Running};
 use cardwire_context::{
     compaction,
     compose::{Layers, arrange},
@@ -27,7 +27,7 @@ use cardwire_protocol::{
     Rejection,
     session::turn as memory,
     turn::{
-        Command, Fence,
+        Command, Fence, Outcome,
         step::{NewStep, TakeStep},
         view,
     },
@@ -104,17 +104,57 @@ pub(super) struct Parts {
 }
 
 impl Kernel {
-    /// Composes the next call of a turn and keeps its manifest.
+    /// Composes the next call of a turn and keeps its manifest. What is remembered of it is to name the call, from which
+    /// [`Self::composed_again`] makes the same answer: an answer of its own would keep the whole request (NF-12).
     #[tracing::instrument(name = "compose", level = "trace", skip_all, fields(cardwire.project.id = %project))]
     pub async fn compose_call(
         &self,
         project: &ProjectId,
         caller: &Caller,
         request: &CallRequest,
+        remember: Option<&Remember<ComposedCall>>,
+    ) -> Result<Done<ComposedCall>, KernelError> {
+        let composed = self.compose_held(project, caller, request, remember).await;
+        match (composed, remember) {
+            // A repeat is known by the commit it fails with. One that does not come so far, because the turn has gone on,
+            // is looked up.
+            (Err(error), Some(remember)) => match self.answered(project, &remember.key).await? {
+                Some(answer) => Ok(Done::Replayed(answer)),
+                None => Err(error),
+            },
+            (composed, _) => composed,
+        }
+    }
+
+    /// A call as it was answered, rendered again; `knowledge_refs` and `warnings` are in no manifest.
+    pub async fn composed_again(
+        &self,
+        project: &ProjectId,
+        call_id: CardId,
+        knowledge_refs: Vec<String>,
+        warnings: Vec<String>,
     ) -> Result<ComposedCall, KernelError> {
+        let rendered = self.render_call(project, call_id).await?;
+        let gone = |why: &str| Rejection::Conflict(format!("call {call_id} cannot be rendered again: {why}"));
+        let body = match (rendered.body, rendered.hash_ok) {
+            (Some(body), true) => body,
+            (Some(_), false) => return Err(gone("its cards have changed").into()),
+            (None, _) => return Err(gone(&rendered.missing.unwrap_or_default()).into()),
+        };
+        let manifest = Arc::new(self.call_manifest(project, call_id).await?);
+        Ok(ComposedCall { call_id, manifest, body, knowledge_refs, warnings })
+    }
+
+    async fn compose_held(
+        &self,
+        project: &ProjectId,
+        caller: &Caller,
+        request: &CallRequest,
+        remember: Option<&Remember<ComposedCall>>,
+    ) -> Result<Done<ComposedCall>, KernelError> {
         let running = self.running(project, &request.fence).await?;
         let is_recalled = running.is_recalled;
-        let composed = self.compose_on(project, caller, request, running).await;
+        let composed = self.compose_on(project, caller, request, running, remember).await;
         if composed.is_err() && is_recalled {
             // Who does not hold the turn any more is told that, and nothing else.
             self.recall.forget(project, request.fence.turn_id);
@@ -129,7 +169,8 @@ impl Kernel {
         caller: &Caller,
         request: &CallRequest,
         Running { turn, rows: seen, is_recalled }: Running,
-    ) -> Result<ComposedCall, KernelError> {
+        remember: Option<&Remember<ComposedCall>>,
+    ) -> Result<Done<ComposedCall>, KernelError> {
         for key in request.contexts.keys() {
             layers::layer_given(key).map_err(|error| {
                 Invalid::coded(InvalidCode::ContextKey, format!("contexts/{key}"), error.to_string())
@@ -170,33 +211,41 @@ impl Kernel {
         // Nobody else knows the names of a new step and of its manifest; and it counts the cards that the call shows.
         let output = seen.boxes.get(&material.payload.output_box);
         let is_as_seen = output.is_some_and(|head| head.len == material.output_len);
-        if request.step_id.is_none() && new == [made.call_id] && is_as_seen {
-            self.step_as_seen(project, caller, step, &seen).await?;
-        } else {
-            if is_recalled && !is_as_seen {
-                self.recall.forget(project, request.fence.turn_id);
-            }
-            self.turn_command(project, caller, Command::Step(step), None).await?;
-        }
-        // The manifest is named only here.
-        self.records.stored(new.into_iter().filter(|id| *id != made.call_id));
-        self.records.keep(project, made.call_id, Arc::clone(&made.manifest));
         let Collected { mut knowledge_refs, warnings, .. } = collected;
         if !made.shows_knowledge {
             knowledge_refs.clear();
         }
+        let call = ComposedCall {
+            call_id: made.call_id,
+            manifest: made.manifest,
+            body: made.body,
+            knowledge_refs: knowledge_refs.iter().map(|shown| shown.chunk_id.clone()).collect(),
+            warnings,
+        };
+        let remember = remember.map(|remember| {
+            let answer = (remember.render)(&call);
+            Remember { key: remember.key.clone(), render: Box::new(move |_: &Outcome| answer.clone()) }
+        });
+        let done = if request.step_id.is_none() && new == [call.call_id] && is_as_seen {
+            self.step_as_seen(project, caller, step, &seen, remember.as_ref()).await?
+        } else {
+            if is_recalled && !is_as_seen {
+                self.recall.forget(project, request.fence.turn_id);
+            }
+            self.turn_command(project, caller, Command::Step(step), remember.as_ref()).await?
+        };
+        if let Done::Replayed(answer) = done {
+            return Ok(Done::Replayed(answer));
+        }
+        // The manifest is named only here.
+        self.records.stored(new.into_iter().filter(|id| *id != call.call_id));
+        self.records.keep(project, call.call_id, Arc::clone(&call.manifest));
         if let Some(session) =
             material.session.filter(|_| !memory::tries_out(&material.payload.runtime_config))
         {
             self.note_knowledge(project, caller, &session, &knowledge_refs).await;
         }
-        Ok(ComposedCall {
-            call_id: made.call_id,
-            manifest: made.manifest,
-            body: made.body,
-            knowledge_refs: knowledge_refs.into_iter().map(|shown| shown.chunk_id).collect(),
-            warnings,
-        })
+        Ok(Done::Fresh(call))
     }
 
     /// What profile and request say together.
@@ -315,15 +364,16 @@ impl Kernel {
         }
         // A stale holder must not cause it (NF-03).
         self.runs(project, &request.fence).await?;
-        let compacted = match self.compact_session(project, caller, key, &CompactRequest::default()).await {
+        let asked = CompactRequest::default();
+        let compacted = match self.compact_session(project, caller, key, &asked, None).await {
             // Somebody spoke meanwhile: the call goes on with what there is.
             Err(KernelError::Rejected(Rejection::Conflict(_))) => return Ok(false),
             compacted => compacted?,
         };
-        match compacted {
-            Compacted::Done { .. } => Ok(true),
-            Compacted::Nothing(_) => Ok(false),
-            Compacted::Failed { error, .. } => {
+        match compacted.fresh() {
+            Some(Compacted::Done { .. }) => Ok(true),
+            Some(Compacted::Nothing(_)) | None => Ok(false),
+            Some(Compacted::Failed { error, .. }) => {
                 tracing::warn!(session = %key, error, "a session was not compacted");
                 Ok(false)
             }

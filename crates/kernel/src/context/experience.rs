@@ -107,9 +107,13 @@ impl Kernel {
         caller: &Caller,
         key: &SessionKey,
         feedback: Option<&Value>,
-    ) -> Result<Saved, KernelError> {
+        remember: Option<&Remember<Saved>>,
+    ) -> Result<Done<Saved>, KernelError> {
+        if let Some(answer) = self.told(project, remember).await? {
+            return Ok(Done::Replayed(answer));
+        }
         if self.store.session(project, key).await?.is_none_or(|row| row.deleted_at.is_some()) {
-            return Ok(Saved::Unknown);
+            return Ok(Done::Fresh(Saved::Unknown));
         }
         let (seen, mut record) = self.experience_of(project, key).await?;
         if let Some(feedback) = feedback {
@@ -118,14 +122,12 @@ impl Kernel {
         let text = experience::search_text(&record);
         let embedding = match self.embed_all(std::slice::from_ref(&text)).await {
             Ok(mut embedded) => embedded.pop().flatten(),
-            Err(KernelError::Retriever(error)) => return Ok(Saved::NotEmbedded(error)),
+            Err(KernelError::Retriever(error)) => return Ok(Done::Fresh(Saved::NotEmbedded(error))),
             Err(error) => return Err(error),
         };
         let terms = terms::terms(&text).join(" ");
-        let value = record.to_value();
-        let save = Save { seen, record: value.clone(), text, terms, embedding };
-        self.put_experience(project, caller, key, &save).await?;
-        Ok(Saved::Yes(value))
+        let save = Save { seen, record: record.to_value(), text, terms, embedding };
+        self.put_experience(project, caller, key, &save, remember).await
     }
 
     /// The record, and the card that keeps it.

@@ -2,12 +2,12 @@
 //! the way leaves the session as it was.
 
 use super::load::Wanted;
-use crate::{Caller, Kernel, KernelError};
+use crate::{Caller, Done, Kernel, KernelError, Remember};
 use async_trait::async_trait;
 use cardwire_context::compaction;
 use cardwire_model::{CardId, Origin, ProjectId, Session, SessionKey};
 use cardwire_protocol::{
-    Rejection,
+    Decision, Rejection,
     session::{
         Held, State,
         compact::{self, Compact, Summarised},
@@ -93,20 +93,38 @@ impl Kernel {
         caller: &Caller,
         key: &SessionKey,
         request: &CompactRequest,
-    ) -> Result<Compacted, KernelError> {
+        remember: Option<&Remember<Compacted>>,
+    ) -> Result<Done<Compacted>, KernelError> {
+        if let Some(answer) = self.told(project, remember).await? {
+            return Ok(Done::Replayed(answer));
+        }
         let Planned { session, memory, previous, previous_card, plan } =
             self.plan_compaction(project, key, request.min_keep).await?;
-        let Some(plan) = plan else { return Ok(Compacted::Nothing(session)) };
+        let Some(plan) = plan else {
+            if remember.is_none() {
+                return Ok(Done::Fresh(Compacted::Nothing(session)));
+            }
+            // Who asks again is told the same, although there may be something by then.
+            let nothing = Compacted::Nothing(session);
+            return self
+                .session_command(project, caller, key, Wanted::Row, remember, |_, _| {
+                    Ok(Decision::nothing(project.clone(), nothing.clone()))
+                })
+                .await;
+        };
         let given = match &request.summary {
             Some(summary) => compaction::check_summary(summary, false),
             None => match self.ask_summariser(project, &memory, &plan.cover, previous.as_deref()).await? {
                 Ok(answer) => compaction::check_summary(&answer.text, answer.tool_calls),
-                Err(error) => return Ok(Compacted::Failed { session, error }),
+                // Nothing came of it, so that it may be tried again.
+                Err(error) => return Ok(Done::Fresh(Compacted::Failed { session, error })),
             },
         };
         let summary = match given {
             Ok(summary) => summary,
-            Err(fault) => return Ok(Compacted::Failed { session, error: fault.to_string() }),
+            Err(fault) => {
+                return Ok(Done::Fresh(Compacted::Failed { session, error: fault.to_string() }));
+            }
         };
         let command = Compact {
             summary,
@@ -116,12 +134,13 @@ impl Kernel {
             version: session.version.get(),
             by: if request.summary.is_some() { Origin::Operator } else { Origin::Agent },
         };
-        let Summarised { session, summary } = self
-            .session_once(project, caller, key, Wanted::Memory, |state, moment| {
-                compact::decide(state, &command, moment)
-            })
-            .await?;
-        Ok(Compacted::Done { session, covered: plan.cover.len(), summary })
+        let covered = plan.cover.len();
+        self.session_command(project, caller, key, Wanted::Memory, remember, |state, moment| {
+            let Decision { commit, outcome } = compact::decide(state, &command, moment)?;
+            let Summarised { session, summary } = outcome;
+            Ok(Decision { commit, outcome: Compacted::Done { session, covered, summary } })
+        })
+        .await
     }
 
     /// What a summariser would be asked now; nothing when there is nothing to cover.

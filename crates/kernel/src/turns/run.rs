@@ -215,15 +215,16 @@ impl Kernel {
         caller: &Caller,
         step: TakeStep,
         seen: &Snapshot,
-    ) -> Result<(), KernelError> {
-        if self.stepped_as_seen(project, caller, &step, seen).await? {
-            return Ok(());
+        remember: Option<&Remember<Outcome>>,
+    ) -> Result<Done<Outcome>, KernelError> {
+        if let Some(outcome) = self.stepped_as_seen(project, caller, &step, seen, remember).await? {
+            return Ok(Done::Fresh(outcome));
         }
         self.recall.forget(project, step.fence.turn_id);
-        self.turn_command(project, caller, Command::Step(step), None).await.map(drop)
+        self.turn_command(project, caller, Command::Step(step), remember).await
     }
 
-    /// Whether it could be done so.
+    /// What came of it, if it could be done so. A request that was answered before conflicts with that answer.
     #[tracing::instrument(name = "turn", level = "trace", skip_all, fields(otel.name = "turn.step", cardwire.project.id = %project, cardwire.turn.id = %step.fence.turn_id))]
     async fn stepped_as_seen(
         &self,
@@ -231,13 +232,19 @@ impl Kernel {
         caller: &Caller,
         step: &TakeStep,
         seen: &Snapshot,
-    ) -> Result<bool, KernelError> {
-        let decided = turn::step::decide_unmoved(seen, project, step, &self.moment(caller));
+        remember: Option<&Remember<Outcome>>,
+    ) -> Result<Option<Outcome>, KernelError> {
+        let moment = self.moment(caller);
+        let decided = turn::step::decide_unmoved(seen, project, step, &moment);
         // The command itself says what is wrong.
-        let Ok(decision) = decided else { return Ok(false) };
-        match self.apply(decision.commit).await {
-            Ok(_) => Ok(true),
-            Err(CommitError::Conflict(_)) => Ok(false),
+        let Ok(Decision { mut commit, outcome }) = decided else { return Ok(None) };
+        if let Some(remember) = remember {
+            let answer = (remember.render)(&outcome);
+            commit.writes.push(idempotency::remember(&remember.key, answer, moment.now));
+        }
+        match self.apply(commit).await {
+            Ok(_) => Ok(Some(outcome)),
+            Err(CommitError::Conflict(_)) => Ok(None),
             Err(CommitError::Store(error)) => Err(error.into()),
         }
     }

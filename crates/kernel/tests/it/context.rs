@@ -118,7 +118,8 @@ impl Desk {
             reserve: None,
             step_id: None,
         };
-        self.kernel.compose_call(&self.project, &caller(), &request).await
+        let done = self.kernel.compose_call(&self.project, &caller(), &request, None).await?;
+        Ok(done.fresh().unwrap())
     }
 }
 

@@ -1,21 +1,34 @@
 //! Model calls: composing the next one of a turn, and showing one that was made (RP-01, RP-02).
 
-use super::worker::fence;
+use super::{remembered, worker::fence};
 use crate::{
     error::{Answer, ApiError},
     request::Request,
     respond,
 };
+use axum::http::StatusCode;
 use cardwire_api::{
     ErrorCode,
-    calls::{CallContextOut, ModelCallIn, ModelCallOut},
+    calls::{CallContextOut, ModelCallIn, ModelCallOut, RememberedCall},
+    parse,
 };
+use cardwire_kernel::{ComposedCall, Done};
 
 pub(crate) async fn compose(request: Request) -> Answer {
     let body: ModelCallIn = request.body()?;
     let fence = fence(&request, body.turn_epoch)?;
     let (kernel, command) = (&request.state.kernel, body.into_request(fence)?);
-    let call = kernel.compose_call(request.project()?, &request.caller()?, &command).await?;
+    let remember = request
+        .remember(|call: &ComposedCall| remembered(StatusCode::CREATED, &RememberedCall::from(call)))?;
+    let project = request.project()?;
+    let call = match kernel.compose_call(project, &request.caller()?, &command, remember.as_ref()).await? {
+        Done::Fresh(call) => call,
+        Done::Replayed(answer) => {
+            let RememberedCall { call_id, knowledge_refs, warnings } = parse::body(answer.body.as_bytes())?;
+            let call_id = parse::one("call_id", &call_id)?;
+            kernel.composed_again(project, call_id, knowledge_refs, warnings).await?
+        }
+    };
     respond::created(&ModelCallOut::new(call))
 }
 

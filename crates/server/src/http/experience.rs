@@ -4,7 +4,7 @@ use super::{remembered, sessions::key};
 use crate::{error::Answer, request::Request, respond};
 use axum::http::StatusCode;
 use cardwire_api::experience::{self, ExperienceNotedOut, ExperienceSaveIn, ExperienceSavedOut};
-use cardwire_kernel::{Done, Noted};
+use cardwire_kernel::{Done, Noted, Saved};
 
 pub(crate) async fn get(request: Request) -> Answer {
     let key = key(&request)?;
@@ -26,7 +26,12 @@ pub(crate) async fn note(request: Request) -> Answer {
 pub(crate) async fn save(request: Request) -> Answer {
     let (kernel, key) = (&request.state.kernel, key(&request)?);
     let feedback = request.body::<ExperienceSaveIn>()?.feedback()?;
-    let saved =
-        kernel.save_experience(request.project()?, &request.caller()?, &key, feedback.as_ref()).await?;
-    respond::ok(&ExperienceSavedOut::from(saved))
+    let remember = request
+        .remember(|saved: &Saved| remembered(StatusCode::OK, &ExperienceSavedOut::from(saved.clone())))?;
+    let (project, caller) = (request.project()?, request.caller()?);
+    let feedback = feedback.as_ref();
+    match kernel.save_experience(project, &caller, &key, feedback, remember.as_ref()).await? {
+        Done::Replayed(answer) => respond::replayed(answer),
+        Done::Fresh(saved) => respond::ok(&ExperienceSavedOut::from(saved)),
+    }
 }

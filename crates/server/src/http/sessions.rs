@@ -10,8 +10,8 @@ use cardwire_api::{
         RestoreIn, RestoredOut, SessionList, SessionOut, SessionRowOut,
     },
 };
-use cardwire_kernel::{Done, Window, protocol::session::patch::Patched};
-use cardwire_model::{Invalid, Namespace, SessionKey, limits};
+use cardwire_kernel::{Compacted, Done, Window, protocol::session::patch::Patched};
+use cardwire_model::{Invalid, Namespace, Session, SessionKey, limits};
 
 /// The namespace that the query names.
 pub(super) fn namespace(request: &Request) -> Result<Namespace, Invalid> {
@@ -62,8 +62,13 @@ pub(crate) async fn patch(request: Request) -> Answer {
 pub(crate) async fn compact(request: Request) -> Answer {
     let (key, command) = (key(&request)?, request.body::<CompactIn>()?.into_request()?);
     let (kernel, caller) = (&request.state.kernel, request.caller()?);
-    let compacted = kernel.compact_session(request.project()?, &caller, &key, &command).await?;
-    respond::ok(&CompactedOut::from(compacted))
+    let remember = request.remember(|compacted: &Compacted| {
+        remembered(StatusCode::OK, &CompactedOut::from(compacted.clone()))
+    })?;
+    match kernel.compact_session(request.project()?, &caller, &key, &command, remember.as_ref()).await? {
+        Done::Replayed(answer) => respond::replayed(answer),
+        Done::Fresh(compacted) => respond::ok(&CompactedOut::from(compacted)),
+    }
 }
 
 pub(crate) async fn compaction(request: Request) -> Answer {
@@ -84,6 +89,11 @@ pub(crate) async fn checkpoints(request: Request) -> Answer {
 pub(crate) async fn restore(request: Request) -> Answer {
     let (kernel, key) = (&request.state.kernel, key(&request)?);
     let to = parse::one("checkpoint_id", &request.body::<RestoreIn>()?.checkpoint_id)?;
-    let session = kernel.restore_session(request.project()?, &request.caller()?, &key, to).await?;
-    respond::ok(&RestoredOut::from(&session))
+    let remember =
+        request.remember(|session: &Session| remembered(StatusCode::OK, &RestoredOut::from(session)))?;
+    let (project, caller) = (request.project()?, request.caller()?);
+    match kernel.restore_session(project, &caller, &key, to, remember.as_ref()).await? {
+        Done::Replayed(answer) => respond::replayed(answer),
+        Done::Fresh(session) => respond::ok(&RestoredOut::from(&session)),
+    }
 }

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 on_both! {
     every_creating_post_gives_the_first_answer_again;
+    a_repeated_request_does_nothing_again;
     concurrent_repeats_do_it_once;
     keys_of_different_callers_never_meet;
     bad_keys_are_refused;
@@ -80,6 +81,23 @@ async fn every_creating_post_gives_the_first_answer_again(api: Api) {
                 json!({ "messages": { "append": [{ "role": "human", "content": "hi" }] } }),
                 json!({ "messages": { "append": [{ "role": "human", "content": "ho" }] } }),
             ),
+            "/projects/{project_id}/sessions/{session_id}:compact" => {
+                let said = |n: u32| json!({ "role": if n % 2 == 0 { "human" } else { "ai" }, "content": format!("say {n}") });
+                let talk = json!({ "messages": { "append": (0..6).map(said).collect::<Vec<_>>() } });
+                api.post("/projects/p1/sessions/talk/patches", talk).await.expect(200);
+                (
+                    json!({ "summary": "They talked.", "min_keep_entries": 1 }),
+                    json!({ "summary": "They were silent.", "min_keep_entries": 1 }),
+                )
+            }
+            "/projects/{project_id}/sessions/{session_id}:restore" => {
+                let checkpoints = api.items("sessions/talk/checkpoints").await;
+                let to = |place: usize| json!({ "checkpoint_id": checkpoints[place]["checkpoint_id"] });
+                (to(0), to(1))
+            }
+            "/projects/{project_id}/sessions/{session_id}/experience:save" => {
+                (json!({ "feedback": "good" }), json!({ "feedback": "bad" }))
+            }
             "/projects/{project_id}/teams/{team_name}:run" => {
                 let profile = json!({ "system_prompt": "x" });
                 let team = json!({ "process": "dynamic", "agents": [{ "id": "solo", "profile": profile }] });
@@ -112,7 +130,41 @@ async fn every_creating_post_gives_the_first_answer_again(api: Api) {
         // The same key is another request's in the next round.
         api.store.forget_answers(cardwire_model::Timestamp::from_micros(i64::MAX)).await.unwrap();
     }
-    assert!(covered >= 18);
+    assert!(covered >= 22);
+}
+
+/// Where the second answer would read like the first, or where it is made again from the first.
+async fn a_repeated_request_does_nothing_again(api: Api) {
+    let said = json!([{ "role": "human", "content": "a" }, { "role": "ai", "content": "b" }]);
+    let talk = "/projects/p1/sessions/talk";
+    let patch = json!({ "messages": { "append": said } });
+    api.post(&format!("{talk}/patches"), patch.clone()).await.expect(200);
+    let version = async || api.get(talk).await.expect(200)["version"].clone();
+    // There is nothing to cover, and whoever asks again is told so although there is by then.
+    let compact = json!({ "summary": "x", "min_keep_entries": 2 });
+    let path = format!("{talk}:compact");
+    let first = keyed(&api, &api.admin, "nothing", &path, &compact).await.expect(200);
+    assert_eq!(first["compacted"], false);
+    api.post(&format!("{talk}/patches"), patch).await.expect(200);
+    assert_eq!(keyed(&api, &api.admin, "nothing", &path, &compact).await.expect(200), first);
+    assert_eq!(keyed(&api, &api.admin, "now", &path, &compact).await.expect(200)["compacted"], true);
+    let (path, body) = (format!("{talk}/experience:save"), json!({ "feedback": "good" }));
+    let first = keyed(&api, &api.admin, "save", &path, &body).await.expect(200);
+    let before = version().await;
+    assert_eq!(keyed(&api, &api.admin, "save", &path, &body).await.expect(200), first);
+    assert_eq!(version().await, before, "saved once");
+    // A call is composed once; its answer is rendered again, also when the turn is over.
+    let leased = api.running("a1").await;
+    let (path, body) = (leased.path("/calls"), json!({ "turn_epoch": 1, "model": "gpt-4o" }));
+    let first = keyed(&api, &api.admin, "call", &path, &body).await.expect(201);
+    assert_eq!(keyed(&api, &api.admin, "call", &path, &body).await.expect(201), first);
+    let other = json!({ "turn_epoch": 1, "model": "gpt-4" });
+    keyed(&api, &api.admin, "call", &path, &other).await.expect_error(409, "conflict");
+    assert_eq!(api.items("state/steps").await.len(), 1);
+    api.finish(&leased, "success").await;
+    assert_eq!(keyed(&api, &api.admin, "call", &path, &body).await.expect(201), first);
+    keyed(&api, &api.admin, "call", &path, &other).await.expect_error(409, "conflict");
+    keyed(&api, &api.admin, "late", &path, &body).await.expect_error(409, "stale_turn");
 }
 
 /// What the holder of a turn may say, for each verb.
@@ -123,6 +175,7 @@ fn turn_body(op: Op) -> Value {
         Op::TakeStep => json!({ "phase": "x" }),
         Op::SuspendTurn => json!({ "waiting_tool_call_ids": ["c"] }),
         Op::FinishTurn => json!({ "status": "success", "deliverable": "x" }),
+        Op::ComposeCall => json!({ "model": "gpt-4o" }),
         _ => json!({}),
     };
     body["turn_epoch"] = json!(1);

@@ -48,7 +48,8 @@ async fn talk(desk: &Desk, from: usize, rounds: usize) {
 
 async fn compact(desk: &Desk) -> Compacted {
     let request = CompactRequest::default();
-    desk.kernel.compact_session(&desk.project, &caller(), &key("s"), &request).await.unwrap()
+    let done = desk.kernel.compact_session(&desk.project, &caller(), &key("s"), &request, None).await;
+    done.unwrap().fresh().unwrap()
 }
 
 /// CP-02, CP-05, CP-07

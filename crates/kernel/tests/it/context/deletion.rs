@@ -18,7 +18,7 @@ impl Desk {
 
     async fn compact_by_hand(&self, summary: &str) {
         let request = CompactRequest { min_keep: Some(1), summary: Some(summary.to_owned()), follows: None };
-        self.kernel.compact_session(&self.project, &caller(), &key("s"), &request).await.unwrap();
+        self.kernel.compact_session(&self.project, &caller(), &key("s"), &request, None).await.unwrap();
     }
 
     async fn delete(&self) -> Result<(), KernelError> {

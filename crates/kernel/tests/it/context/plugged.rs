@@ -197,19 +197,23 @@ async fn kn_02_a_method_that_nobody_is_configured_for_is_an_error() {
 
 #[tokio::test]
 async fn ex_01_an_experience_without_a_meaning_stays_pending() {
+    let save = async |desk: &Desk, session: &str| {
+        let saved = desk.kernel.save_experience(&desk.project, &caller(), &key(session), None, None).await;
+        saved.unwrap().fresh().unwrap()
+    };
     let (desk, meanings) = library().await;
     let note = json!({ "goal": "find a boat", "outcome": "success", "summary": "asked the keeper" });
     desk.kernel.note_experience(&desk.project, &caller(), &key("old"), &note, None).await.unwrap();
     meanings.down.store(true, Ordering::Relaxed);
-    let saved = desk.kernel.save_experience(&desk.project, &caller(), &key("old"), None).await.unwrap();
+    let saved = save(&desk, "old").await;
     assert!(matches!(saved, Saved::NotEmbedded(_)));
     meanings.down.store(false, Ordering::Relaxed);
     let collected = desk.kernel.collect(&desk.project, &request(true)).await.unwrap();
     assert!(!collected.contexts.contains_key("experience__context"));
-    let saved = desk.kernel.save_experience(&desk.project, &caller(), &key("old"), None).await.unwrap();
+    let saved = save(&desk, "old").await;
     assert!(matches!(saved, Saved::Yes(_)));
     let collected = desk.kernel.collect(&desk.project, &request(true)).await.unwrap();
     assert!(collected.contexts["experience__context"].contains("find a boat"));
-    let saved = desk.kernel.save_experience(&desk.project, &caller(), &key("nobody"), None).await.unwrap();
+    let saved = save(&desk, "nobody").await;
     assert_eq!(saved, Saved::Unknown);
 }

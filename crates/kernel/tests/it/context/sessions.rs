@@ -143,7 +143,7 @@ async fn st_09_a_restored_session_goes_on_without_what_came_later() {
     desk.patch("s", &append(vec![message("b", Speaker::Human, "two")])).await;
     let set = Patch { set: [("goal".to_owned(), json!("g"))].into(), ..Patch::default() };
     desk.patch("s", &set).await;
-    desk.kernel.restore_session(&desk.project, &caller(), &key("s"), then).await.unwrap();
+    desk.kernel.restore_session(&desk.project, &caller(), &key("s"), then, None).await.unwrap();
     desk.patch("s", &append(vec![message("c", Speaker::Human, "three")])).await;
     assert_eq!(desk.texts("s").await, ["one", "three"]);
     let checkpoints = desk.kernel.list_checkpoints(&desk.project, &key("s"), None, 50).await.unwrap();
@@ -155,7 +155,7 @@ async fn st_09_a_restored_session_goes_on_without_what_came_later() {
     desk.kernel.delete_session(&desk.project, &caller(), &key("s")).await.unwrap();
     desk.patch("s", &append(vec![message("n", Speaker::Human, "new")])).await;
     assert!(desk.kernel.session(&desk.project, &key("s"), Some(then)).await.is_err());
-    assert!(desk.kernel.restore_session(&desk.project, &caller(), &key("s"), then).await.is_err());
+    assert!(desk.kernel.restore_session(&desk.project, &caller(), &key("s"), then, None).await.is_err());
     assert_eq!(desk.texts("s").await, ["new"]);
 }
 
