@@ -160,6 +160,23 @@ const fn json_list<T: ToSchema>() -> Option<Body> {
     }
 }
 
+/// Other spellings of filters, by the name that this interface has for them (API-08).
+const SPELLINGS: [(&str, &str); 6] = [
+    ("agent", "agent_id"),
+    ("turn", "agent_turn_id"),
+    ("trace", "trace_id"),
+    ("correlation", "correlation_id"),
+    ("phase", "edge_phase"),
+    ("batch", "batch_id"),
+];
+
+impl Query {
+    /// What the parameter may be called besides its name.
+    pub fn spelling(&self) -> Option<&'static str> {
+        SPELLINGS.into_iter().find(|(_, name)| *name == self.name).map(|(spelling, _)| spelling)
+    }
+}
+
 const CURSOR: Query = text("cursor", "`next_cursor` of the page before.");
 const LIMIT: Query = integer("limit", "How many; clamped to 1..500.");
 const NAMESPACE: Query = text("namespace", "Whose; `default` when absent.");
@@ -223,6 +240,12 @@ impl Endpoint {
         self
     }
 
+    /// The query parameter of this name, or of this spelling.
+    pub fn parameter(&self, name: &str) -> Option<&'static Query> {
+        let own = self.query.iter().find(|known| known.name == name);
+        own.or_else(|| self.query.iter().find(|known| known.spelling() == Some(name)))
+    }
+
     /// Names of the path parameters, in order.
     pub fn parameters(&self) -> impl Iterator<Item = &'static str> + use<> {
         self.path.split('{').skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name)
@@ -244,5 +267,29 @@ mod tests {
         let ops: HashSet<_> = ENDPOINTS.iter().map(|endpoint| endpoint.op).collect();
         let routes: HashSet<_> = ENDPOINTS.iter().map(|endpoint| (endpoint.method, endpoint.path)).collect();
         assert_eq!((ops.len(), routes.len()), (ENDPOINTS.len(), ENDPOINTS.len()));
+    }
+
+    /// API-08
+    #[test]
+    fn filters_have_another_spelling_where_they_are_offered() {
+        let of = |op: Op| ENDPOINTS.iter().find(|endpoint| endpoint.op == op).unwrap();
+        let name = |op, spelling| of(op).parameter(spelling).map(|query| query.name);
+        for (spelling, name_of_it) in SPELLINGS {
+            assert_eq!(
+                ENDPOINTS
+                    .iter()
+                    .find(|endpoint| endpoint.query.iter().any(|query| query.name == spelling))
+                    .map(|endpoint| endpoint.path),
+                None,
+                "{spelling}"
+            );
+            let offering = ENDPOINTS.iter().filter(|endpoint| endpoint.parameter(name_of_it).is_some());
+            let found = offering.map(|endpoint| endpoint.parameter(spelling).map(|query| query.name));
+            let found: Vec<_> = found.collect();
+            assert!(!found.is_empty() && found.iter().all(|found| *found == Some(name_of_it)), "{spelling}");
+        }
+        assert_eq!(name(Op::ReadEvents, "batch"), Some("batch_id"));
+        assert_eq!(name(Op::ListEdges, "phase"), Some("edge_phase"));
+        assert_eq!(name(Op::ListSteps, "correlation"), None);
     }
 }

@@ -144,7 +144,12 @@ fn parameters(endpoint: &Endpoint) -> Vec<Value> {
         };
         json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string", "pattern": pattern } })
     });
-    let query = endpoint.query.iter().map(|Query { name, kind, summary }| {
+    let query = endpoint.query.iter().map(|query| {
+        let Query { name, kind, summary } = query;
+        let summary = match query.spelling() {
+            Some(spelling) => format!("{summary} `{spelling}` is taken for it, too."),
+            None => (*summary).to_owned(),
+        };
         let schema = match kind {
             QueryKind::Integer => json!({ "type": "integer", "format": "int64" }),
             QueryKind::Boolean => json!({ "type": "boolean" }),

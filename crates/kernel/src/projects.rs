@@ -10,6 +10,7 @@ use cardwire_protocol::{
         update::{self, UpdateProject},
     },
 };
+use cardwire_store::RowFilter;
 
 impl Kernel {
     /// Makes a project.
@@ -88,10 +89,11 @@ impl Kernel {
     pub async fn list_audit(
         &self,
         realm: &Realm,
+        filter: &RowFilter,
         before: Option<u64>,
         limit: usize,
     ) -> Result<Vec<AuditRow>, KernelError> {
-        Ok(self.store.audit(realm, before, limit).await?)
+        Ok(self.store.audit(realm, filter, before, limit).await?)
     }
 }
 

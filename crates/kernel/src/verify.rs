@@ -3,7 +3,7 @@
 use crate::{Caller, Kernel, KernelError};
 use cardwire_model::{ChainHead, Realm};
 use cardwire_protocol::audit;
-use cardwire_store::CommitError;
+use cardwire_store::{CommitError, RowFilter};
 
 const PAGE: usize = 500;
 /// Bad cards named per realm; the rest are counted.
@@ -122,7 +122,7 @@ impl Kernel {
         report.sealed = head.position;
         let mut before = None;
         loop {
-            let page = self.store.audit(&report.realm, before, PAGE).await?;
+            let page = self.store.audit(&report.realm, &RowFilter::default(), before, PAGE).await?;
             report.unsealed += page.iter().filter(|row| row.sealed.is_none()).count() as u64;
             match page.last() {
                 Some(last) => before = Some(last.seq),

@@ -174,14 +174,15 @@ impl Request {
     }
 }
 
-/// Reads and checks the query: unknown and repeated parameters are refused, values have the right type.
+/// Reads and checks the query: unknown and repeated parameters are refused, values have the right type. Whatever the
+/// spelling, a parameter is known by its own name from here on.
 pub(crate) fn read_query(
     endpoint: &Endpoint,
     query: Option<&str>,
 ) -> Result<HashMap<String, String>, Invalid> {
     let mut values = HashMap::new();
     for (name, value) in form_pairs(query.unwrap_or(""))? {
-        let Some(known) = endpoint.query.iter().find(|known| known.name == name) else {
+        let Some(known) = endpoint.parameter(&name) else {
             return Err(Invalid::field(name, "unknown query parameter"));
         };
         match known.kind {
@@ -190,7 +191,7 @@ pub(crate) fn read_query(
             QueryKind::Time => drop(parse::one::<Timestamp>(&name, &value)?),
             QueryKind::Text => {}
         }
-        if values.insert(name, value).is_some() {
+        if values.insert(known.name.to_owned(), value).is_some() {
             return Err(Invalid::field(known.name, "given twice"));
         }
     }

@@ -11,9 +11,9 @@ use crate::{
 use async_trait::async_trait;
 use cardwire_model::{
     AuditRow, BoxHead, BoxId, Card, CardId, Entry, Event, Generation, Hash256, Item, Keys, Project,
-    ProjectId, Realm, Token, TokenId,
+    ProjectId, Realm, Timestamp, Token, TokenId,
 };
-use cardwire_store::{BoxAt, Catalog, EventFilter, Health, HydratedEntry};
+use cardwire_store::{BoxAt, Catalog, EventFilter, Health, HydratedEntry, RowFilter};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -133,9 +133,17 @@ impl Catalog for PostgresStore {
         Ok(found.into_iter().next().unwrap_or(0))
     }
 
-    async fn audit(&self, realm: &Realm, before: Option<u64>, limit: usize) -> Read<Vec<AuditRow>> {
+    async fn audit(
+        &self,
+        realm: &Realm,
+        filter: &RowFilter,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Read<Vec<AuditRow>> {
         let (key, before, limit) = (realm.key(), before.map_or(i64::MAX, to_bigint), to_limit(limit));
-        read(&self.app, key, sql::AUDIT, &[&key, &before, &limit], rows::audit).await
+        let (from, until) = (filter.from.map(Timestamp::micros), filter.until.map(Timestamp::micros));
+        let params: [Param<'_>; 6] = [&key, &before, &limit, &filter.actor, &from, &until];
+        read(&self.app, key, sql::AUDIT, &params, rows::audit).await
     }
 
     async fn audit_chain(&self, realm: &Realm, after: u64, limit: usize) -> Read<Vec<AuditRow>> {

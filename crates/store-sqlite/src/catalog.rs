@@ -9,9 +9,9 @@ use crate::{
 use async_trait::async_trait;
 use cardwire_model::{
     AuditRow, BoxHead, BoxId, Card, CardId, Entry, Event, Generation, Hash256, Project, ProjectId, Realm,
-    Token, TokenId,
+    Timestamp, Token, TokenId,
 };
-use cardwire_store::{BoxAt, Catalog, EventFilter, Health, HydratedEntry, StoreError};
+use cardwire_store::{BoxAt, Catalog, EventFilter, Health, HydratedEntry, RowFilter, StoreError};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -178,11 +178,19 @@ impl Catalog for SqliteStore {
         self.readers.row(last).await
     }
 
-    async fn audit(&self, realm: &Realm, before: Option<u64>, limit: usize) -> Result<Vec<AuditRow>> {
-        let realm = realm.key().to_owned();
+    async fn audit(
+        &self,
+        realm: &Realm,
+        filter: &RowFilter,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<Vec<AuditRow>> {
+        let (realm, filter) = (realm.key().to_owned(), filter.clone());
         let before = before.map_or(i64::MAX, clamp);
         let read = move |conn: &Connection| {
-            all(conn, sql::AUDIT, params![realm, before, limit as i64], codec::audit)
+            let (from, until) = (filter.from.map(Timestamp::micros), filter.until.map(Timestamp::micros));
+            let wanted = params![realm, before, limit as i64, filter.actor, from, until];
+            all(conn, sql::AUDIT, wanted, codec::audit)
         };
         self.readers.read(read).await
     }

@@ -169,6 +169,7 @@ impl Turns for SqliteStore {
                 filter.trace_id,
                 filter.from.map(Timestamp::micros),
                 filter.until.map(Timestamp::micros),
+                filter.step_status,
             ];
             let by = [sql::STEPS, sql::STEPS_OF_AGENT, sql::STEPS_OF_TURN];
             all(conn, narrowest(&filter, by), wanted, codec::step)

@@ -1,6 +1,6 @@
 //! Read models: what people and programs ask for. Every read is scoped by its project or realm.
 
-use crate::StoreError;
+use crate::{RowFilter, StoreError};
 use async_trait::async_trait;
 use cardwire_model::{
     AgentId, AuditRow, BatchId, BoxHead, BoxId, Card, CardId, Entry, Event, Generation, Hash256, Project,
@@ -132,6 +132,7 @@ pub trait Catalog: Send + Sync {
     async fn audit(
         &self,
         realm: &Realm,
+        filter: &RowFilter,
         before: Option<u64>,
         limit: usize,
     ) -> Result<Vec<AuditRow>, StoreError>;

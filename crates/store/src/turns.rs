@@ -27,6 +27,10 @@ pub struct RowFilter {
     pub phase: Option<EdgePhase>,
     /// Inbox rows in this state.
     pub inbox_status: Option<InboxStatus>,
+    /// Steps that ended so.
+    pub step_status: Option<String>,
+    /// Audit rows of this actor.
+    pub actor: Option<String>,
     /// Only inbox rows of turns, not of reports and stops.
     pub turns_only: bool,
     /// Created at or after this.

@@ -59,6 +59,7 @@ macro_rules! conformance_tests {
             }
             audit {
                 audit_rows_come_newest_first_by_realm
+                audit_rows_are_listed_by_every_filter
                 sealed_rows_form_a_chain_that_can_be_followed
                 of_two_sealers_the_slower_one_conflicts
                 a_row_is_sealed_once_and_a_place_taken_once

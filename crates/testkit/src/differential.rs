@@ -12,7 +12,7 @@ use crate::{
     generate::{Coverage, Generator, Step},
 };
 use cardwire_model::{AuditRow, Commit, Conflict, Keys, ProjectId, Realm, Write};
-use cardwire_store::{CommitError, Store};
+use cardwire_store::{CommitError, RowFilter, Store};
 use futures_util::future::join_all;
 use std::{collections::BTreeMap, fmt::Debug};
 use turns::comparable;
@@ -271,7 +271,7 @@ impl Side<'_> {
         let newest_known = known.last().copied().unwrap_or(0);
         let (mut fresh, mut before) = (vec![], None);
         loop {
-            let page = self.store.audit(realm, before, 50).await.unwrap();
+            let page = self.store.audit(realm, &RowFilter::default(), before, 50).await.unwrap();
             let new = page.iter().map(|row| row.seq).take_while(|seq| *seq > newest_known);
             let found = new.collect::<Vec<_>>();
             before = found.last().copied();

@@ -19,7 +19,7 @@ use cardwire_model::{
     BoxHead, BoxId, Card, CardId, ChainHead, Entry, Generation, NewAudit, NewEvent, Project, ProjectId,
     Realm, Token, TokenId,
 };
-use cardwire_store::{EventFilter, Store, StoreError};
+use cardwire_store::{EventFilter, RowFilter, Store, StoreError};
 use std::{collections::BTreeMap, fmt::Debug};
 
 /// How many rows are asked for at once: small, so that dumping also exercises paging.
@@ -185,7 +185,7 @@ async fn read_audit(store: &dyn Store, realm: &Realm, dump: &mut Dump) -> Result
     let mut rows = vec![];
     let mut before: Option<u64> = None;
     loop {
-        let page = store.audit(realm, before, PAGE).await?;
+        let page = store.audit(realm, &RowFilter::default(), before, PAGE).await?;
         // Newest first, so the keys fall.
         let falling: Vec<_> = page.iter().map(|row| u64::MAX - row.seq).collect();
         let behind = before.map(|seq| u64::MAX - seq);

@@ -5,7 +5,7 @@
 
 use cardwire_model::{
     Batch, Branch, BranchStatus, Edge, Head, IdentityEdge, InboxItem, InboxKind, InboxStatus, LiveState,
-    NewEvent, Step,
+    NewAudit, NewEvent, Step,
 };
 use cardwire_model::{Status, Timestamp};
 use cardwire_store::{BatchFilter, ClaimQuery, EventFilter, Horizon, RowFilter};
@@ -48,7 +48,13 @@ pub fn step_is_wanted(filter: &RowFilter, step: &Step) -> bool {
     passes(filter.agent_id.as_ref(), Some(&step.agent_id))
         && passes(filter.turn_id.as_ref(), Some(&step.turn_id))
         && passes(filter.trace_id.as_ref(), Some(&step.trace_id))
+        && passes(filter.step_status.as_ref(), step.status.as_ref())
         && in_time(filter, step.created_at)
+}
+
+/// Whether a reader wants this row of the audit log.
+pub fn audit_is_wanted(filter: &RowFilter, row: &NewAudit) -> bool {
+    passes(filter.actor.as_ref(), Some(&row.actor)) && in_time(filter, row.at)
 }
 
 /// Whether a reader wants this edge.

@@ -65,7 +65,16 @@ pub(super) const ENDPOINTS: &[Endpoint] = &[
         "Steps, newest first.",
         json::<StepList>(),
     )
-    .query(&[AGENT_ID, AGENT_TURN_ID, TRACE_ID, SINCE, UNTIL, CURSOR, LIMIT]),
+    .query(&[
+        AGENT_ID,
+        AGENT_TURN_ID,
+        TRACE_ID,
+        text("status", "Only those whose worker says this of their end."),
+        SINCE,
+        UNTIL,
+        CURSOR,
+        LIMIT,
+    ]),
     get(
         Op::SumCost,
         "/projects/{project_id}/cost",
@@ -109,7 +118,7 @@ pub(super) const ENDPOINTS: &[Endpoint] = &[
         "How agents came to be, newest first.",
         json::<IdentityEdgeList>(),
     )
-    .query(&[AGENT_ID, CURSOR, LIMIT]),
+    .query(&[AGENT_ID, TRACE_ID, SINCE, UNTIL, CURSOR, LIMIT]),
     get(
         Op::ListBatches,
         "/projects/{project_id}/batches",

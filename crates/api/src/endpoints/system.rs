@@ -1,8 +1,8 @@
 //! The server itself, projects, tokens, the audit and event logs.
 
 use super::{
-    AGENT_ID, AGENT_TURN_ID, CURSOR, Endpoint, LIMIT, Op, Query, QueryKind, TRACE_ID, boolean, delete, get,
-    integer, json, post, text, typed,
+    AGENT_ID, AGENT_TURN_ID, CURSOR, Endpoint, LIMIT, Op, Query, QueryKind, SINCE, TRACE_ID, UNTIL, boolean,
+    delete, get, integer, json, post, text, typed,
 };
 use crate::{Access, events, projects, system, tokens};
 use cardwire_model::Scope::{Admin, Read};
@@ -64,7 +64,13 @@ pub(super) const ENDPOINTS: &[Endpoint] = &[
         "Audit rows, newest first.",
         json::<projects::AuditList>(),
     )
-    .query(&[CURSOR, LIMIT]),
+    .query(&[
+        text("actor", "Only what this one did: the id of a token or of a turn, or a part of the system."),
+        SINCE,
+        UNTIL,
+        CURSOR,
+        LIMIT,
+    ]),
     get(
         Op::ReadEvents,
         "/projects/{project_id}/events",

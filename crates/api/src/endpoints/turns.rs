@@ -1,7 +1,8 @@
 //! Turns: dispatching and following them, and what their workers say (API-10).
 
 use super::{
-    AGENT_ID, CURSOR, Endpoint, LIMIT, Op, Query, SINCE, TRACE_ID, UNTIL, get, json, post, text, typed,
+    AGENT_ID, AGENT_TURN_ID, CORRELATION_ID, CURSOR, Endpoint, LIMIT, Op, Query, SINCE, TRACE_ID, UNTIL, get,
+    json, post, text, typed,
 };
 use crate::{
     Access,
@@ -119,7 +120,9 @@ pub(super) const ENDPOINTS: &[Endpoint] = &[
     )
     .query(&[
         AGENT_ID,
+        AGENT_TURN_ID,
         TRACE_ID,
+        CORRELATION_ID,
         text("status", "Only in this state: queued, dispatched, running, suspended, or how it ended."),
         SINCE,
         UNTIL,

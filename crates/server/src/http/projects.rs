@@ -1,6 +1,6 @@
 //! Projects and their audit log (API-07, API-08).
 
-use super::{place, remembered};
+use super::{place, remembered, state::row_filter};
 use crate::{
     error::{Answer, ApiError},
     request::Request,
@@ -14,6 +14,7 @@ use cardwire_api::{
 use cardwire_kernel::{
     Done,
     protocol::project::{create::CreateProject, update::UpdateProject},
+    store::RowFilter,
 };
 use cardwire_model::{Project, Realm};
 
@@ -77,7 +78,8 @@ pub(crate) async fn audit(request: Request) -> Answer {
     let limit = request.page_limit()?;
     let before = place(&request)?;
     let realm = Realm::from(request.project()?.clone());
-    let page = request.state.kernel.list_audit(&realm, before, limit).await?;
+    let filter = RowFilter { actor: request.printable("actor")?, ..row_filter(&request)? };
+    let page = request.state.kernel.list_audit(&realm, &filter, before, limit).await?;
     let next_cursor = (page.len() == limit).then(|| page.last().map(|last| last.seq.to_string())).flatten();
     respond::ok(&AuditList { items: page.iter().map(AuditOut::from).collect(), next_cursor })
 }

@@ -109,7 +109,7 @@ pub(crate) async fn inbox(request: Request) -> Answer {
 pub(crate) async fn steps(request: Request) -> Answer {
     let limit = request.page_limit()?;
     let before = request.text("cursor").map(read_step_cursor).transpose()?;
-    let filter = row_filter(&request)?;
+    let filter = RowFilter { step_status: request.printable("status")?, ..row_filter(&request)? };
     let page = request.state.kernel.list_steps(request.project()?, &filter, before.as_ref(), limit).await?;
     let cursor = |step: &Step| format!("{}.{}", step.created_at.micros(), step.id);
     respond::ok(&StepList {
@@ -153,7 +153,6 @@ pub(crate) async fn identity_edges(request: Request) -> Answer {
     })
 }
 
-/// The filters that lists share. An endpoint that does not offer one has refused it before.
 /// OB-04
 pub(crate) async fn cost(request: Request) -> Answer {
     let words = CostBy::ALL.map(CostBy::as_str);
@@ -168,6 +167,7 @@ pub(crate) async fn cost(request: Request) -> Answer {
     respond::ok(&CostOut::new(query.by, total, sums))
 }
 
+/// The filters that lists share. An endpoint that does not offer one has refused it before.
 pub(super) fn row_filter(request: &Request) -> Result<RowFilter, Invalid> {
     Ok(RowFilter {
         agent_id: request.parsed("agent_id")?,

@@ -1,15 +1,15 @@
 //! The audit log and its hash chain (SEC-05).
 
-use super::case::{Case, commit};
+use super::case::{Case, Check, commit};
 use crate::{
     chain::{follow, seal},
-    fixtures::{audit, json},
+    fixtures::{at, audit, json},
 };
 use cardwire_model::{
     AuditAction, AuditRow, AuditVerdict, ChainHead, Commit, Conflict, Expect, NewAudit, Realm, Timestamp,
     Write,
 };
-use cardwire_store::{CommitError, Store, Unsealed};
+use cardwire_store::{CommitError, RowFilter, Store, Unsealed};
 use std::sync::Arc;
 
 async fn record(case: &Case, realm: &Realm, subjects: &[&str]) {
@@ -52,10 +52,11 @@ pub async fn audit_rows_come_newest_first_by_realm(store: Arc<dyn Store>) {
     record(&case, &Realm::System, &["s1", "s2"]).await;
 
     expected.reverse();
+    let all = RowFilter::default();
     for page in [1, 4, 50] {
         let (mut seen, mut before) = (vec![], None);
         loop {
-            let found = case.store.audit(&case.realm, before, page).await.unwrap();
+            let found = case.store.audit(&case.realm, &all, before, page).await.unwrap();
             assert!(found.len() <= page);
             let Some(last) = found.last() else { break };
             before = Some(last.seq);
@@ -66,8 +67,59 @@ pub async fn audit_rows_come_newest_first_by_realm(store: Arc<dyn Store>) {
         assert!(seen.iter().all(|row| row.sealed.is_none()));
         assert_eq!(seen.into_iter().map(|row| row.audit).collect::<Vec<_>>(), expected, "pages of {page}");
     }
-    let of_system = case.store.audit(&Realm::System, Some(u64::MAX), 9).await.unwrap();
+    let of_system = case.store.audit(&Realm::System, &all, Some(u64::MAX), 9).await.unwrap();
     assert_eq!(subjects(&of_system), ["s2", "s1"]);
+}
+
+/// API-08: by who acted and when, page by page.
+pub async fn audit_rows_are_listed_by_every_filter(store: Arc<dyn Store>) {
+    let case = Case::new(store).await;
+    let mut rows: Vec<NewAudit> = vec![];
+    for number in 0..8_i64 {
+        let actor = if number % 3 == 0 { "tok_a" } else { "工具 'x'" };
+        // Not in the order of their times: clocks differ.
+        let time = at(100 + (number * 5) % 8);
+        rows.push(NewAudit { actor: actor.to_owned(), at: time, ..audit(&number.to_string()) });
+    }
+    let mut commit = case.commit([]);
+    commit.audit.extend(rows.iter().cloned());
+    case.apply(commit).await;
+    record(&case, &Realm::System, &["elsewhere"]).await;
+    rows.reverse();
+    let none = RowFilter::default();
+    let checks: Vec<Check<NewAudit>> = vec![
+        (RowFilter { actor: Some("tok_a".to_owned()), ..none.clone() }, Box::new(|row| row.actor == "tok_a")),
+        (RowFilter { from: Some(at(103)), ..none.clone() }, Box::new(|row| row.at >= at(103))),
+        (RowFilter { until: Some(at(103)), ..none.clone() }, Box::new(|row| row.at < at(103))),
+        (
+            RowFilter { actor: Some("工具 'x'".to_owned()), from: Some(at(102)), ..none.clone() },
+            Box::new(|row| row.actor != "tok_a" && row.at >= at(102)),
+        ),
+        // What audit rows do not have is ignored.
+        (
+            RowFilter { trace_id: Some("x".to_owned()), step_status: Some("x".to_owned()), ..none },
+            Box::new(|_| true),
+        ),
+    ];
+    for (filter, wanted) in checks {
+        let expected: Vec<_> = rows.iter().filter(|row| wanted(row)).map(|row| &row.subject).collect();
+        assert!(!expected.is_empty(), "{filter:?}");
+        for page in [1, 3, 50] {
+            let (mut seen, mut before) = (vec![], None);
+            loop {
+                let found = case.store.audit(&case.realm, &filter, before, page).await.unwrap();
+                assert!(found.len() <= page);
+                let Some(last) = found.last() else { break };
+                before = Some(last.seq);
+                seen.extend(found);
+                assert!(seen.len() <= expected.len(), "a scan that stands still");
+            }
+            let seen: Vec<_> = seen.iter().map(|row| &row.audit.subject).collect();
+            assert_eq!(seen, expected, "{filter:?}, pages of {page}");
+        }
+    }
+    let nobody = RowFilter { actor: Some("tok_A".to_owned()), ..RowFilter::default() };
+    assert_eq!(case.store.audit(&case.realm, &nobody, None, 9).await.unwrap(), []);
 }
 
 /// SEC-05: sealing gives each row its place and hash; the chain can be followed from the start.
@@ -94,7 +146,7 @@ pub async fn sealed_rows_form_a_chain_that_can_be_followed(store: Arc<dyn Store>
     assert_eq!(case.store.audit_chain(&case.realm, 5, 9).await.unwrap(), []);
     assert_eq!(case.store.audit_chain(&case.realm, u64::MAX, 9).await.unwrap(), []);
     // The log shows the same rows with their places.
-    let mut log = case.store.audit(&case.realm, None, 100).await.unwrap();
+    let mut log = case.store.audit(&case.realm, &RowFilter::default(), None, 100).await.unwrap();
     log.reverse();
     assert_eq!(log, chain);
     // It goes on where it ended.

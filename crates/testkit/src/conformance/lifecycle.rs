@@ -64,7 +64,7 @@ pub async fn after_close_every_call_answers_unavailable(store: Arc<dyn Store>) {
     unavailable("tokens", store.tokens(None, None, 9).await);
     unavailable("events", store.events(project, 0, &EventFilter::default(), 9).await);
     unavailable("last_position", store.last_position(project).await);
-    unavailable("audit", store.audit(&Realm::System, None, 9).await);
+    unavailable("audit", store.audit(&Realm::System, &RowFilter::default(), None, 9).await);
     unavailable("audit_chain", store.audit_chain(realm, 0, 9).await);
     unavailable("health", store.health().await);
     let (turn, step, agent) = (case.ids.turn(), step_id("step_1"), agent_id("a"));

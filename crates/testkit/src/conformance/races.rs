@@ -6,7 +6,7 @@ use crate::{
     fixtures::{BoxBuilder, ProjectBuilder, SeededIds, answer, at, audit, event, text_card},
 };
 use cardwire_model::{CardId, ChainHead, Commit, Conflict, Expect, Generation, Revision, Write};
-use cardwire_store::{CommitError, Store};
+use cardwire_store::{CommitError, RowFilter, Store};
 use std::{collections::BTreeMap, sync::Arc};
 use tokio::task::JoinSet;
 
@@ -158,7 +158,7 @@ pub async fn of_repeated_requests_one_is_answered(store: Arc<dyn Store>) {
     let key = answer("tok_a", "once", "", at(1)).key;
     let body = case.answer(&case.realm, &key).await.map(|answer| answer.body);
     assert_eq!(body, Some(cards[winner].to_string()));
-    assert_eq!(case.store.audit(&case.realm, None, 100).await.unwrap().len(), 1);
+    assert_eq!(case.store.audit(&case.realm, &RowFilter::default(), None, 100).await.unwrap().len(), 1);
 }
 
 /// DESIGN "Speed": backends apply several commits in one transaction; each one's outcome stays its own.

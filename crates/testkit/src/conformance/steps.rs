@@ -85,6 +85,7 @@ pub async fn steps_are_listed_newest_first_by_every_filter(store: Arc<dyn Store>
     for (number, name) in names.into_iter().enumerate() {
         steps.push(Step {
             trace_id: format!("trace-{}", number % 3),
+            status: (number % 3 != 0).then(|| format!("状态-{}", number % 2)),
             created_at: at(100 + number as i64 / 4),
             ..step(name, &turns[number % 2])
         });
@@ -102,6 +103,22 @@ pub async fn steps_are_listed_newest_first_by_every_filter(store: Arc<dyn Store>
         (
             RowFilter { trace_id: Some("trace-1".to_owned()), ..none.clone() },
             Box::new(|step| step.trace_id == "trace-1"),
+        ),
+        (
+            RowFilter { step_status: Some("状态-1".to_owned()), ..none.clone() },
+            Box::new(|step| step.status.as_deref() == Some("状态-1")),
+        ),
+        (
+            RowFilter { step_status: Some("状态-1".to_owned()), turn_id: Some(turn), ..none.clone() },
+            Box::new(move |step| step.turn_id == turn && step.status.as_deref() == Some("状态-1")),
+        ),
+        (
+            RowFilter {
+                step_status: Some("状态-0".to_owned()),
+                agent_id: Some(agent_id("a")),
+                ..none.clone()
+            },
+            Box::new(|step| step.agent_id.as_str() == "a" && step.status.as_deref() == Some("状态-0")),
         ),
         (RowFilter { from: Some(at(101)), ..none.clone() }, Box::new(|step| step.created_at == at(101))),
         (RowFilter { until: Some(at(101)), ..none.clone() }, Box::new(|step| step.created_at == at(100))),

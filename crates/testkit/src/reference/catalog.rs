@@ -1,13 +1,13 @@
 //! Reads for people and programs, each a walk over an ordered map.
 
 use super::ReferenceStore;
-use crate::wanted::event_is_wanted;
+use crate::wanted::{audit_is_wanted, event_is_wanted};
 use async_trait::async_trait;
 use cardwire_model::{
     AuditRow, BoxHead, BoxId, Card, CardId, Entry, Event, Generation, Hash256, Item, Project, ProjectId,
     Realm, Token, TokenId,
 };
-use cardwire_store::{BoxAt, Catalog, EventFilter, Health, HydratedEntry, StoreError};
+use cardwire_store::{BoxAt, Catalog, EventFilter, Health, HydratedEntry, RowFilter, StoreError};
 use std::{collections::BTreeSet, ops::Bound};
 use uuid::Uuid;
 
@@ -138,9 +138,17 @@ impl Catalog for ReferenceStore {
         self.with(|state| state.last_position(&project.clone().into()))
     }
 
-    async fn audit(&self, realm: &Realm, before: Option<u64>, limit: usize) -> Result<Vec<AuditRow>> {
-        let is_before = |row: &&AuditRow| before.is_none_or(|before| row.seq < before);
-        self.with(|state| state.audit(realm).rev().filter(is_before).take(limit).cloned().collect())
+    async fn audit(
+        &self,
+        realm: &Realm,
+        filter: &RowFilter,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<Vec<AuditRow>> {
+        let wanted = |row: &&AuditRow| {
+            audit_is_wanted(filter, &row.audit) && before.is_none_or(|before| row.seq < before)
+        };
+        self.with(|state| state.audit(realm).rev().filter(wanted).take(limit).cloned().collect())
     }
 
     async fn audit_chain(&self, realm: &Realm, after: u64, limit: usize) -> Result<Vec<AuditRow>> {

@@ -7,7 +7,7 @@ use cardwire_kernel::{
     protocol::{Rejection, session::patch::MessagesOp, session::patch::Patch},
 };
 use cardwire_model::{AuditAction, Card, Commit, Message, Realm, Session, Speaker, Write, limits};
-use cardwire_store::{Catalog, Sessions, Store};
+use cardwire_store::{Catalog, RowFilter, Sessions, Store};
 
 impl Desk {
     /// Cards of sessions that a reader still finds.
@@ -27,7 +27,8 @@ impl Desk {
 
     /// How many cards each commit of the deletions so far took, newest first.
     async fn audited(&self) -> Vec<u64> {
-        let rows = self.store.audit(&Realm::from(self.project.clone()), None, 100).await.unwrap();
+        let (realm, all) = (Realm::from(self.project.clone()), RowFilter::default());
+        let rows = self.store.audit(&realm, &all, None, 100).await.unwrap();
         let of_session = rows.iter().filter(|row| row.audit.action == AuditAction::SessionDelete);
         of_session.map(|row| row.audit.detail.to_value()["cards"].as_u64().unwrap()).collect()
     }

@@ -491,8 +491,14 @@ impl Catalog for SimStore {
         self.inner.last_position(project).await
     }
 
-    async fn audit(&self, realm: &Realm, before: Option<u64>, limit: usize) -> Res<Vec<AuditRow>> {
-        self.inner.audit(realm, before, limit).await
+    async fn audit(
+        &self,
+        realm: &Realm,
+        filter: &RowFilter,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Res<Vec<AuditRow>> {
+        self.inner.audit(realm, filter, before, limit).await
     }
 
     async fn audit_chain(&self, realm: &Realm, after: u64, limit: usize) -> Res<Vec<AuditRow>> {

@@ -9,6 +9,7 @@ on_both! {
     turns_are_filtered_and_paged;
     inbox_rows_are_filtered_and_paged;
     steps_and_edges_are_filtered_and_paged;
+    identity_edges_and_audit_rows_are_filtered_and_paged;
     what_is_there_is_not_rebuilt;
     events_of_one_turn_can_be_read_alone;
 }
@@ -121,9 +122,26 @@ async fn turns_are_filtered_and_paged(api: Api) {
     ] {
         assert_eq!(pages(&api, &format!("turns{query}"), "agent_turn_id").await, newest(expected), "{query}");
     }
+    for query in ["agent_turn_id", "correlation_id", "turn", "correlation"] {
+        let list = format!("turns?{query}={}", ids[2]);
+        assert_eq!(pages(&api, &list, "agent_turn_id").await, newest(&[2]), "{query}");
+    }
+    let none = format!("turns?agent_turn_id={}&trace=t2", ids[2]);
+    assert!(pages(&api, &none, "agent_turn_id").await.is_empty());
     let turn = api.turn(&ids[2]).await;
     assert_eq!((&turn["worker_target"], &turn["worker_id"]), (&json!("w1"), &json!("worker 1")));
-    for bad in ["?status=idle", "?status=", "?since=today", "?trace_id=%00", "?agent_id=a.b", "?cursor=x"] {
+    for bad in [
+        "?status=idle",
+        "?status=",
+        "?since=today",
+        "?trace_id=%00",
+        "?agent_id=a.b",
+        "?agent=a.b",
+        "?agent=a1&agent_id=a1",
+        "?phase=request",
+        "?turn=x",
+        "?cursor=x",
+    ] {
         api.get(&format!("/projects/p1/turns{bad}")).await.expect_error(400, "bad_request");
     }
     api.get(&format!("/projects/p2/turns/{}", ids[0])).await.expect_error(404, "not_found");
@@ -157,7 +175,8 @@ async fn steps_and_edges_are_filtered_and_paged(api: Api) {
     let leased = api.running("a1").await;
     let trace = api.turn(&leased.turn).await["trace_id"].as_str().unwrap().to_owned();
     for n in 0..5 {
-        let step = json!({ "step_id": format!("step_{n}"), "phase": "x" });
+        let status = if n % 2 == 0 { "done" } else { "failed" };
+        let step = json!({ "step_id": format!("step_{n}"), "phase": "x", "status": status });
         api.verb(&leased, "/steps", step).await.expect(201);
     }
     let newest = ["step_4", "step_3", "step_2", "step_1", "step_0"];
@@ -168,6 +187,12 @@ async fn steps_and_edges_are_filtered_and_paged(api: Api) {
         assert_eq!(pages(&api, &format!("state/steps?{filter}"), "step_id").await.len(), 5, "{filter}");
     }
     assert!(pages(&api, "state/steps?agent_id=a2", "step_id").await.is_empty());
+    assert_eq!(pages(&api, "state/steps?status=done", "step_id").await, ["step_4", "step_2", "step_0"]);
+    for filter in ["agent=a1".to_owned(), format!("turn={}", leased.turn), format!("trace={trace}")] {
+        let list = format!("state/steps?status=failed&{filter}");
+        assert_eq!(pages(&api, &list, "step_id").await, ["step_3", "step_1"], "{filter}");
+    }
+    assert!(pages(&api, "state/steps?status=Done", "step_id").await.is_empty());
     api.verb(&leased, ":suspend", json!({ "waiting_tool_call_ids": ["c1"] })).await.expect(200);
     api.report(&leased, "c1", json!({ "result": 1 })).await.expect(200);
     let edges = async |query: &str| {
@@ -178,6 +203,7 @@ async fn steps_and_edges_are_filtered_and_paged(api: Api) {
     assert_eq!(edges("?primitive=report").await, ["report"]);
     assert_eq!(edges("?edge_phase=request").await, ["tool_call", "enqueue"]);
     assert_eq!(edges("?correlation_id=c1").await, ["report", "tool_call"]);
+    assert_eq!(edges("?correlation=c1&phase=request&agent=a1").await, ["tool_call"]);
     assert_eq!(edges(&format!("?agent_turn_id={}", leased.turn)).await.len(), 3);
     assert_eq!(edges("?agent_id=a1").await.len(), 3);
     assert!(edges("?agent_id=a2").await.is_empty());
@@ -187,9 +213,53 @@ async fn steps_and_edges_are_filtered_and_paged(api: Api) {
         "state/steps?cursor=x",
         "state/steps?cursor=1.",
         "state/execution/edges?cursor=x",
-        "state/identity/edges?trace_id=t",
+        "state/steps?status=",
+        "state/identity/edges?trace_id=%00",
+        "state/identity/edges?since=then",
+        "state/identity/edges?agent_turn_id=x",
     ] {
         api.get(&format!("/projects/p1/{bad}")).await.expect_error(400, "bad_request");
+    }
+}
+
+async fn identity_edges_and_audit_rows_are_filtered_and_paged(api: Api) {
+    for agent in ["a1", "a2", "a3"] {
+        api.agent(agent).await;
+    }
+    // Only what agents do belongs to a trace.
+    let provision = json!({ "agent_id": "made", "profile_name": "Helper" });
+    let call = json!({ "caller_agent_id": "a1", "args": provision });
+    api.post("/projects/p1/pmo/provision_agent:call", call).await.expect(200);
+    let edges = api.items("state/identity/edges").await;
+    let all = pages(&api, "state/identity/edges", "edge_id").await;
+    assert_eq!((all.len(), &edges[0]["target_agent_id"]), (4, &json!("made")));
+    let trace = edges[0]["trace_id"].as_str().unwrap();
+    for query in ["trace_id", "trace"] {
+        let list = format!("state/identity/edges?{query}={trace}");
+        assert_eq!(pages(&api, &list, "edge_id").await, all[..1]);
+    }
+    let long = "since=2000-01-01T00:00:00Z&until=2100-01-01T00:00:00Z";
+    assert_eq!(pages(&api, &format!("state/identity/edges?{long}"), "edge_id").await, all);
+    for none in ["since=2100-01-01T00:00:00Z", "until=2000-01-01T00:00:00Z", "trace_id=nothing"] {
+        assert!(pages(&api, &format!("state/identity/edges?{none}"), "edge_id").await.is_empty(), "{none}");
+    }
+
+    let worker = api.token(json!({ "project_id": "p1", "scopes": ["operate"] })).await;
+    let card = api.card("p1", "x").await;
+    let deleted = api.with(&worker, "DELETE", &format!("/projects/p1/l0/cards/{card}"), "").await;
+    deleted.expect(204);
+    let rows = api.items("audit").await;
+    let own = rows.iter().find(|row| row["action"] == "card.delete").unwrap();
+    let actor = own["actor"].as_str().unwrap();
+    let by = |name: &str| rows.iter().filter(|row| row["actor"] == name).cloned().collect::<Vec<_>>();
+    assert!(by(actor).len() < rows.len());
+    assert_eq!(pages(&api, &format!("audit?actor={actor}"), "at").await, field(&by(actor), "at"));
+    assert_eq!(pages(&api, &format!("audit?{long}"), "at").await, field(&rows, "at"));
+    for none in ["since=2100-01-01T00:00:00Z", "until=2000-01-01T00:00:00Z", "actor=nobody"] {
+        assert!(pages(&api, &format!("audit?{none}"), "at").await.is_empty(), "{none}");
+    }
+    for bad in ["actor=", "actor=%00", "since=then", "until=7", "trace_id=t"] {
+        api.get(&format!("/projects/p1/audit?{bad}")).await.expect_error(400, "bad_request");
     }
 }
 
@@ -225,9 +295,10 @@ async fn events_of_one_turn_can_be_read_alone(api: Api) {
     assert!(turn.iter().all(|event| event["agent_turn_id"] == json!(one.turn) && event["agent_id"] == "a1"));
     let trace = turn[0]["trace_id"].as_str().unwrap();
     assert_eq!(read(&format!("trace_id={trace}")).await, turn);
+    assert_eq!(read(&format!("trace={trace}&turn={}&agent=a1", one.turn)).await, turn);
     assert_eq!(read("agent_id=a2").await.len(), 4, "provisioned, two states, one append");
     assert!(read(&format!("batch_id=batch_{}", crate::support::NOBODY)).await.is_empty());
-    for bad in ["agent_turn_id=x", "batch_id=x", "trace_id=%00"] {
+    for bad in ["agent_turn_id=x", "batch_id=x", "batch=x", "trace_id=%00", "agent=a1&agent_id=a1"] {
         api.get(&format!("/projects/p1/events?follow=false&{bad}")).await.expect_error(400, "bad_request");
     }
 }

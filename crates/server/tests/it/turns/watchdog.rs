@@ -192,7 +192,8 @@ async fn one_task_event_per_turn(api: Api) {
 async fn a_tick_by_hand_is_recorded(api: Api) {
     let report = api.post("/admin/watchdog:tick", json!({})).await.expect(200);
     assert_eq!(report["actions"], json!([]));
-    let system = api.store.audit(&cardwire_model::Realm::System, None, 1).await.unwrap();
+    let (realm, all) = (cardwire_model::Realm::System, cardwire_store::RowFilter::default());
+    let system = api.store.audit(&realm, &all, None, 1).await.unwrap();
     assert_eq!(system[0].audit.action.as_str(), "admin.tick");
     let own = api.token(json!({ "project_id": "p1", "scopes": ["admin"] })).await;
     api.with(&own, "POST", "/admin/watchdog:tick", "{}").await.expect_error(403, "forbidden");
