@@ -143,10 +143,10 @@ fn headers(event: &Event) -> HeaderMap {
     headers
 }
 
-/// Ids and counters only, as in the log.
+/// Ids and counters only, as in the log; what is in `data` stands beside it, too (WK-06).
 fn body(project: &ProjectId, event: &Event) -> Value {
     let new = &event.event;
-    json!({
+    let mut body = json!({
         "event_id": new.id.to_string(),
         "project_id": project.as_str(),
         "position": event.position,
@@ -157,5 +157,9 @@ fn body(project: &ProjectId, event: &Event) -> Value {
         "trace_id": new.trace_id,
         "at": new.at.to_string(),
         "data": new.data.to_value(),
-    })
+    });
+    for (name, value) in new.told(|name| body.get(name).is_some()) {
+        body[name] = value;
+    }
+    body
 }

@@ -1,6 +1,8 @@
 //! The durable event log: rows written in the same commit as what they tell of (NF-08, API-13).
 
 use crate::{AgentId, BatchId, CanonicalJson, EventId, Timestamp, TurnId};
+use serde_json::Value;
+use std::collections::BTreeMap;
 
 macro_rules! event_kinds {
     ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
@@ -89,6 +91,19 @@ pub struct NewEvent {
     pub data: CanonicalJson,
     /// When it was decided.
     pub at: Timestamp,
+}
+
+impl NewEvent {
+    /// The members of `data`, for those who look for them beside it (WK-06, DP-12). What the event itself says under a name
+    /// is not said twice.
+    pub fn told(&self, is_taken: impl Fn(&str) -> bool) -> BTreeMap<String, Value> {
+        match self.data.to_value() {
+            Value::Object(members) => members.into_iter().filter(|(name, _)| !is_taken(name)).collect(),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+                BTreeMap::new()
+            }
+        }
+    }
 }
 
 /// The channel of events that belong to none in particular.

@@ -293,6 +293,13 @@ async fn events_of_one_turn_can_be_read_alone(api: Api) {
     let turn = read(&format!("agent_turn_id={}", one.turn)).await;
     assert_eq!(field(&turn, "kind"), ["agent.state", "agent.state", "agent.task"]);
     assert!(turn.iter().all(|event| event["agent_turn_id"] == json!(one.turn) && event["agent_id"] == "a1"));
+    // WK-06, DP-12: beside `data`, and in it.
+    let ended = api.turn(&one.turn).await;
+    for name in ["status", "output_box_id", "deliverable_card_id"] {
+        assert_eq!((&turn[2][name], &turn[2]["data"][name]), (&ended[name], &ended[name]), "{name}");
+    }
+    assert_eq!((&turn[0]["status"], &turn[0]["turn_epoch"]), (&json!("dispatched"), &json!(1)));
+    assert_eq!(turn[0]["output_box_id"], json!(one.output));
     let trace = turn[0]["trace_id"].as_str().unwrap();
     assert_eq!(read(&format!("trace_id={trace}")).await, turn);
     assert_eq!(read(&format!("trace={trace}&turn={}&agent=a1", one.turn)).await, turn);
