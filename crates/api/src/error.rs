@@ -246,6 +246,13 @@ pub struct ErrorBody {
     /// With `status`: the agent it was for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
+    /// Of a dispatch: the turn as its sender named it; null when it had no name yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub agent_turn_id: Option<Option<String>>,
+    /// Of a dispatch: the trace that the turn would have had.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace_id: Option<String>,
 }
 
 /// What went wrong.

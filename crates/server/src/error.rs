@@ -29,6 +29,15 @@ pub(crate) struct ApiError {
 pub(crate) struct Refused {
     verdict: Verdict,
     agent_id: Option<String>,
+    turn: Option<RefusedTurn>,
+}
+
+/// What a dispatch said of its turn (DP-09).
+#[derive(Debug, Clone)]
+pub(crate) struct RefusedTurn {
+    /// Absent when it is for the server to name.
+    pub(crate) agent_turn_id: Option<String>,
+    pub(crate) trace_id: String,
 }
 
 pub(crate) type Answer = Result<Response, ApiError>;
@@ -52,6 +61,14 @@ impl ApiError {
     pub(crate) fn for_agent(mut self, agent_id: Option<String>) -> Self {
         if let Some(refused) = &mut self.refused {
             refused.agent_id = agent_id;
+        }
+        self
+    }
+
+    /// Says which turn was refused.
+    pub(crate) fn for_turn(mut self, turn: RefusedTurn) -> Self {
+        if let Some(refused) = &mut self.refused {
+            refused.turn = Some(turn);
         }
         self
     }
@@ -84,7 +101,7 @@ impl From<Rejection> for ApiError {
             Rejection::StaleTurn(..) => Self::new(ErrorCode::StaleTurn, message),
             Rejection::Unauthenticated => Self::new(ErrorCode::Unauthenticated, message),
             Rejection::Refused(refusal) => {
-                let refused = Some(Refused { verdict: refusal.verdict, agent_id: None });
+                let refused = Some(Refused { verdict: refusal.verdict, agent_id: None, turn: None });
                 Self { refused, ..Self::new(refusal.code.into(), message) }
             }
             // The kernel rebuilds what is lost and decides again; when even that does not help, waiting might.
@@ -153,11 +170,17 @@ impl IntoResponse for ApiError {
         let error =
             ErrorInfo { code: self.code.as_str().to_owned(), message: self.message, detail: self.detail };
         let status = StatusCode::from_u16(self.code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let (status_word, agent_id, turn) = match self.refused {
+            Some(Refused { verdict, agent_id, turn }) => (Some(verdict.as_str().to_owned()), agent_id, turn),
+            None => (None, None, None),
+        };
         let body = ErrorBody {
-            error_code: self.refused.as_ref().map(|_| error.code.clone()),
+            error_code: status_word.as_ref().map(|_| error.code.clone()),
             error,
-            status: self.refused.as_ref().map(|refused| refused.verdict.as_str().to_owned()),
-            agent_id: self.refused.and_then(|refused| refused.agent_id),
+            status: status_word,
+            agent_id,
+            agent_turn_id: turn.as_ref().map(|turn| turn.agent_turn_id.clone()),
+            trace_id: turn.map(|turn| turn.trace_id),
         };
         let mut response = crate::respond::json(status, &body);
         let headers = response.headers_mut();

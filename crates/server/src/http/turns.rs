@@ -2,7 +2,7 @@
 
 use super::{remembered, state::row_filter, worker};
 use crate::{
-    error::{Answer, ApiError},
+    error::{Answer, ApiError, RefusedTurn},
     request::Request,
     respond,
 };
@@ -35,8 +35,12 @@ pub(crate) async fn dispatch(request: Request) -> Answer {
         Dispatched::Repeated(_) => None,
     })?;
     let agent_id = command.agent_id.as_ref().map(ToString::to_string);
+    let turn = RefusedTurn {
+        agent_turn_id: command.turn_id.map(|id| id.to_string()),
+        trace_id: command.trace_id.clone(),
+    };
     let done = kernel.dispatch(project, &request.caller()?, &command, remember.as_ref()).await;
-    match done.map_err(|error| ApiError::from(error).for_agent(agent_id))? {
+    match done.map_err(|error| ApiError::from(error).for_agent(agent_id).for_turn(turn))? {
         Done::Replayed(answer) => respond::replayed(answer),
         Done::Fresh(Dispatched::Accepted(receipt)) => respond::created(&DispatchOut::from(receipt.as_ref())),
         Done::Fresh(Dispatched::Repeated(turn)) => {

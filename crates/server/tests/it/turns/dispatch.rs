@@ -26,6 +26,8 @@ fn refused(reply: &crate::support::Reply, status: u16, verdict: &str, code: &str
     assert_eq!(body["error"]["code"], code, "{body}");
     assert!(body["error"]["message"].is_string());
     assert_eq!((&body["status"], &body["error_code"]), (&json!(verdict), &json!(code)));
+    // DP-09: what is not known is null, not absent.
+    assert!(body.get("agent_turn_id").is_some() && body["trace_id"].is_string(), "{body}");
 }
 
 /// DP-03, X-18
@@ -173,6 +175,16 @@ async fn turns_wait_behind_each_other_in_order(api: Api) {
     let reply = api.send_turn(&body).await;
     refused(&reply, 409, "busy", "agent_busy");
     assert_eq!(reply.json()["agent_id"], "a2");
+    assert!(reply.json()["agent_turn_id"].is_null());
+    let named = format!("turn_{}", crate::support::NOBODY);
+    (body["agent_turn_id"], body["trace_id"]) = (json!(named), json!("t1"));
+    let reply = api.send_turn(&body).await;
+    refused(&reply, 409, "busy", "agent_busy");
+    let answer = reply.json();
+    assert_eq!((&answer["agent_turn_id"], &answer["trace_id"]), (&json!(named), &json!("t1")));
+    // Errors that are no answer to a dispatch have neither.
+    let other = api.get("/projects/p1/turns/x").await.expect(400);
+    assert!(other.get("agent_turn_id").is_none() && other.get("trace_id").is_none(), "{other}");
 }
 
 /// DP-09, WD-01: 3 if the first was reaped.
