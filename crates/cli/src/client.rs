@@ -157,7 +157,7 @@ impl Answer {
     }
 }
 
-/// What a person can do about an error that comes in many places.
+/// What a person can do about an error that comes in many places, where its kind alone would not tell.
 fn hint(status: u16, code: &str, message: &str) -> Option<&'static str> {
     match code {
         "worker_target_missing" => {
@@ -183,17 +183,9 @@ fn hint(status: u16, code: &str, message: &str) -> Option<&'static str> {
         ),
         403 if message.contains("Host") => Some("start the server with `--allow-host NAME`"),
         403 => Some("use a token with a wider scope, or of the right project"),
-        404 if message.starts_with("project not found") => {
-            Some("`cardwire project list` shows what there is")
-        }
-        404 if message.starts_with("agent not found") => Some("`cardwire agent list` shows what there is"),
-        404 if message.starts_with("profile not found") => {
-            Some("`cardwire profile list` shows what there is")
-        }
         404 if message.starts_with("tool not found") => {
             Some("`cardwire recipe list` and `cardwire tool list` show what there is")
         }
-        404 if message.starts_with("recipe not found") => Some("`cardwire recipe list` shows what there is"),
         404 if message.starts_with("session not found") => {
             Some("`cardwire session list` shows what there is in a namespace")
         }
@@ -206,7 +198,7 @@ fn hint(status: u16, code: &str, message: &str) -> Option<&'static str> {
         404 if message.starts_with("summary not found") => {
             Some("`cardwire context show CALL` names the cards of a request")
         }
-        404 if message.starts_with("team not found") => Some("`cardwire team list` shows what there is"),
+        422 => Some("`cardwire handoff validate` tells every problem with its file and field"),
         429 => Some("wait a second, or start the server with a higher `--rate-limit`"),
         503 => Some("`cardwire doctor` says more; the server's log has the details"),
         _ => None,

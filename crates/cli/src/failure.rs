@@ -1,4 +1,4 @@
-//! How a command ends other than well: an exit code, a sentence and perhaps a hint.
+//! How a command ends other than well: an exit code, a sentence and perhaps a hint of its own.
 
 use std::{io, process::ExitCode};
 
@@ -35,7 +35,7 @@ pub(crate) struct Failure {
     pub(crate) code: Code,
     /// One sentence, without `error:`; empty when there is nothing to say.
     pub(crate) message: String,
-    /// What a person can do.
+    /// What a person can do, where more is known than [`crate::hint`] can tell of the kind.
     pub(crate) hint: Option<String>,
 }
 
@@ -73,6 +73,7 @@ impl Failure {
     /// A file could not be used.
     pub(crate) fn file(what: &str, path: &std::path::Path, error: &io::Error) -> Self {
         Self::failed(format!("cannot {what} `{}`: {error}", path.display()))
+            .hint("see whether the path is right, and whether you may use it")
     }
 
     /// Standard output could not be written. A reader that has seen enough, as in `| head`, is no failure.
@@ -81,6 +82,7 @@ impl Failure {
             Self::new(Code::Done, "")
         } else {
             Self::failed(format!("cannot write the output: {error}"))
+                .hint("see whether there is room where standard output goes")
         }
     }
 }

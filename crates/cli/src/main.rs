@@ -2,7 +2,7 @@
 //!
 //! Every command but `up`, `doctor` and `completions` is one or a few HTTP requests, sent to a server or to the
 //! same router in this process. This crate must not know what a request means to the kernel.
-//! Invariant: a failure is one `error:` line on standard error, a `hint:` where there is one, and a typed exit code.
+//! Invariant: a failure is one `error:` line and one `hint:` line on standard error, and a typed exit code.
 
 mod admin;
 mod cli;
@@ -13,6 +13,7 @@ mod data_dir;
 mod embeddings;
 mod failure;
 mod follow;
+mod hint;
 mod locate;
 mod logging;
 mod output;
@@ -29,9 +30,10 @@ mod telemetry;
 mod text;
 mod workspace;
 
-use clap::Parser;
+use clap::{Parser, error::ErrorKind};
 use failure::{Code, Failure};
-use std::process::ExitCode;
+use hint::Asked;
+use std::{env, process::ExitCode};
 
 /// Turns make and drop many small things on several threads, which the system's allocator is slow at.
 #[global_allocator]
@@ -45,13 +47,19 @@ fn main() -> ExitCode {
         Err(error) => {
             // Help and version come this way too. Whoever reads them may have left: `cardwire --help | head -1`.
             let _ = error.print();
-            return if error.use_stderr() { Code::Usage.into() } else { Code::Done.into() };
+            if !error.use_stderr() {
+                return Code::Done.into();
+            }
+            let asked = Asked::of(env::args_os());
+            let is_help = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+            output::advise(&if is_help { asked.usage_below() } else { asked.usage() });
+            return Code::Usage.into();
         }
     };
     match run(cli) {
         Ok(()) => Code::Done.into(),
         Err(failure) => {
-            output::report(&failure);
+            output::report(&failure, || Asked::of(env::args_os()));
             failure.code.into()
         }
     }

@@ -1,6 +1,6 @@
 //! What people and programs get to see: results on standard output, everything else on standard error.
 
-use crate::{failure::Failure, pretty, text};
+use crate::{failure::Failure, hint::Asked, pretty, text};
 use clap::builder::styling::{AnsiColor, Style};
 use comfy_table::{Table, presets};
 use std::{
@@ -113,15 +113,18 @@ fn plain_table() -> Table {
     table
 }
 
-/// The one place where a failure is told.
-pub(crate) fn report(failure: &Failure) {
+/// The one place where a failure is told, with what can be done about it.
+pub(crate) fn report(failure: &Failure, asked: impl FnOnce() -> Asked) {
     if failure.message.is_empty() {
         return;
     }
     say(&format!("{} {}", painted("error:", AnsiColor::Red), text::clean(&failure.message)));
-    if let Some(hint) = &failure.hint {
-        say(&format!("{} {}", painted("hint:", AnsiColor::Cyan), text::clean(hint)));
-    }
+    advise(&asked().hint(failure));
+}
+
+/// What a person can do.
+pub(crate) fn advise(hint: &str) {
+    say(&format!("{} {}", painted("hint:", AnsiColor::Cyan), text::clean(hint)));
 }
 
 /// One line on standard error; if nobody reads it, nobody misses it.

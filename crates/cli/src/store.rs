@@ -71,7 +71,8 @@ async fn open_postgres(url: &SecretString) -> Result<Arc<dyn Store>, Failure> {
     let config = PostgresConfig::new(url.expose_secret());
     match PostgresStore::open(config).await {
         Ok(store) => Ok(Arc::new(store)),
-        Err(error) => Err(Failure::failed(format!("cannot open the Postgres store: {error}"))),
+        Err(error) => Err(Failure::failed(format!("cannot open the Postgres store: {error}"))
+            .hint("see whether the database is up, and whether `--store` or `CARDWIRE_STORE` names it")),
     }
 }
 

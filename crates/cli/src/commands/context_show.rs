@@ -25,7 +25,8 @@ pub(super) fn show(answer: Answer, render: bool, output: Output) -> Result<(), F
     }
     let id = cell(&call["call_id"]);
     Err(match call["missing"].as_str() {
-        Some(missing) => Failure::failed(format!("call {id} cannot be rendered again: {missing}")),
+        Some(missing) => Failure::failed(format!("call {id} cannot be rendered again: {missing}"))
+            .hint("what was deleted or has expired since is not shown any more"),
         None => Failure::failed(format!("call {id} was sent with another hash than its request has now"))
             .hint("`cardwire verify` tells which cards were changed from outside"),
     })

@@ -69,6 +69,8 @@ impl Findings {
     }
 }
 
+const HINT: &str = "what failed is told with what is wrong; put that right and check again";
+
 pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
     let mut findings = Findings::default();
     if context.globals.server.is_none() {
@@ -85,8 +87,8 @@ pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
     findings.print(context.output)?;
     match findings.failures() {
         0 => Ok(()),
-        1 => Err(Failure::failed("1 check failed")),
-        many => Err(Failure::failed(format!("{many} checks failed"))),
+        1 => Err(Failure::failed("1 check failed").hint(HINT)),
+        many => Err(Failure::failed(format!("{many} checks failed")).hint(HINT)),
     }
 }
 

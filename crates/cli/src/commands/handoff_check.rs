@@ -201,11 +201,12 @@ fn tell(outcome: &Outcome, output: Output) -> Result<(), Failure> {
     match &outcome.refused {
         None => Ok(()),
         // A package that is not valid is a check that failed, however its sender would be answered.
-        Some(failure) => Err(Failure {
-            code: if failure.code == Code::Usage { Code::Failed } else { failure.code },
-            message: failure.message.clone(),
-            hint: failure.hint.clone(),
-        }),
+        Some(Failure { code: Code::Usage | Code::Failed, message, hint: _ }) => {
+            Err(Failure::failed(message).hint("every problem is told with its file and field"))
+        }
+        Some(Failure { code, message, hint }) => {
+            Err(Failure { code: *code, message: message.clone(), hint: hint.clone() })
+        }
     }
 }
 

@@ -101,6 +101,7 @@ fn write_new(path: &Path, text: &str) -> Result<(), Failure> {
     written.map_err(|error| {
         if error.kind() == io::ErrorKind::AlreadyExists {
             Failure::conflict(format!("`{}` is there already", path.display()))
+                .hint("name a file that is not there yet")
         } else {
             Failure::file("write", path, &error)
         }

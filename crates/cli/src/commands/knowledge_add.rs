@@ -108,7 +108,8 @@ impl Taken {
                 "{} taken in, {} not",
                 count(taken, "document was", "documents were"),
                 count(bad, "was", "were")
-            ))),
+            ))
+            .hint("each that was not is noted above with the reason")),
         }
     }
 }

@@ -133,7 +133,8 @@ fn called(answer: &Answer, output: Output) -> Result<(), Failure> {
         return Ok(());
     }
     let (code, message) = (cell(&result["error_code"]), cell(&result["error"]["message"]));
-    Err(Failure::failed(format!("the call was not accepted: {code}: {message}")))
+    Err(Failure::failed(format!("the call was not accepted: {code}: {message}"))
+        .hint("`--dry-run` tells what would be handed over, without writing anything"))
 }
 
 /// What would be handed over. Boxes that are missing or denied are a failure: the call itself would be refused.
@@ -154,6 +155,7 @@ fn preflight(answer: &Answer, output: Output) -> Result<(), Failure> {
     let bad: Vec<_> = list("missing_box_ids").iter().chain(list("denied_box_ids")).map(cell).collect();
     match bad.is_empty() {
         true => Ok(()),
-        false => Err(Failure::failed(format!("missing or not handed to the caller: {}", bad.join(", ")))),
+        false => Err(Failure::failed(format!("missing or not handed to the caller: {}", bad.join(", ")))
+            .hint("hand on boxes of this project that the caller was given or has written")),
     }
 }

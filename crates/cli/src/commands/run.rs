@@ -209,7 +209,12 @@ impl Run<'_> {
             return Ok(());
         }
         let why = ended["error"].as_str().or(ended["error_code"].as_str()).unwrap_or("no reason was given");
-        Err(Failure::failed(format!("the run ended `{}`: {why}", text::cell(&ended["status"]))))
+        let hint = format!(
+            "`cardwire turn list --trace {} --project {}` shows its turns",
+            text::cell(&ended["trace_id"]),
+            self.project
+        );
+        Err(Failure::failed(format!("the run ended `{}`: {why}", text::cell(&ended["status"]))).hint(hint))
     }
 
     /// How to look at what happened.

@@ -112,7 +112,8 @@ impl Serving<'_> {
         let _ = stop.send(());
         tokio::select! {
             outcome = &mut serving => outcome.map_err(failed),
-            () = signals.next() => Err(Failure::failed("stopped before every request was answered")),
+            () = signals.next() => Err(Failure::failed("stopped before every request was answered")
+                .hint("what was committed is kept; whoever had no answer may ask again")),
         }
     }
 }

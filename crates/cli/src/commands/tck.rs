@@ -80,7 +80,8 @@ pub(crate) async fn run(args: TckArgs, output: Output) -> Result<(), Failure> {
     tokio::select! {
         done = tck::run(&cmd, &rules, Duration::from_secs(timeout), tell) => done?,
         // What the kit has started ends with it.
-        () = signals.next() => return Err(Failure::failed("stopped before every rule was checked")),
+        () = signals.next() => return Err(Failure::failed("stopped before every rule was checked")
+            .hint("`--only RULE` checks one rule alone")),
     }
     let failed = findings.iter().filter(|finding| !finding.passed).count();
     if output.json {
@@ -88,6 +89,7 @@ pub(crate) async fn run(args: TckArgs, output: Output) -> Result<(), Failure> {
     }
     match failed {
         0 => Ok(()),
-        failed => Err(Failure::failed(format!("{failed} of {} rules broken", findings.len()))),
+        failed => Err(Failure::failed(format!("{failed} of {} rules broken", findings.len()))
+            .hint("each says why; `--only RULE` checks one again")),
     }
 }

@@ -187,5 +187,6 @@ async fn wait(turn: &str, project: &str, context: &Context, client: &Client) -> 
     }
     let (status, error) = (cell(&ended["status"]), cell(&ended["error"]));
     let why = if error.is_empty() { String::new() } else { format!(": {error}") };
-    Err(Failure::failed(format!("the turn ended with status {status}{why}")))
+    Err(Failure::failed(format!("the turn ended with status {status}{why}"))
+        .hint(format!("`cardwire turn steps {turn} --project {project}` shows what it did")))
 }

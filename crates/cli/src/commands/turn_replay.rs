@@ -29,5 +29,9 @@ pub(super) async fn run(id: &str, project: &str, context: &Context, client: &Cli
             output.line(text::cut(&text::clean(difference), WORDS))?;
         }
     }
-    if replay.same { Ok(()) } else { Err(Failure::failed(format!("turn {id} does not come to the same"))) }
+    if replay.same {
+        return Ok(());
+    }
+    Err(Failure::failed(format!("turn {id} does not come to the same"))
+        .hint("what differs is told above; `cardwire context show CALL` shows a call as it was sent"))
 }

@@ -93,7 +93,8 @@ pub(crate) async fn run(args: WorkerArgs, context: &Context) -> Result<(), Failu
     let _ = stop.send(true);
     tokio::select! {
         () = working => Ok(()),
-        () = signals.next() => Err(Failure::failed("stopped before every turn was given back")),
+        () = signals.next() => Err(Failure::failed("stopped before every turn was given back")
+            .hint("a worker that is started again under this name goes on with them")),
     }
 }
 

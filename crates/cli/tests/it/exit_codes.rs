@@ -94,3 +94,50 @@ fn a_command_without_a_subcommand_shows_help() {
     assert_eq!(run.code, 2, "{run:?}");
     assert!(run.stderr.contains("Usage: cardwire"), "{run:?}");
 }
+
+/// API-15: whatever the kind of the error and whoever found it.
+#[test]
+fn every_error_has_one_hint_on_standard_error() {
+    let turn = format!("turn_{ID}");
+    let batch = format!("batch_{ID}");
+    both_ways(|home| {
+        home.ok(&["profile", "put", "h", "-p", "p1", "--worker-target", "w", "--system-prompt", "Help."]);
+        home.ok(&["agent", "add", "a1", "-p", "p1", "--profile", "h"]);
+        let ended = home.ok(&["turn", "dispatch", "-p", "p1", "--agent", "a1", "--text", "x"]);
+        home.ok(&["turn", "stop", "-p", "p1", &ended]);
+        let hints = |code: i32, args: &[&str], words: &str| {
+            for args in [args.to_vec(), [args, &["--json"]].concat()] {
+                let run = home.cardwire(&args);
+                assert_eq!(run.code, code, "{args:?}: {run:?}");
+                let hints: Vec<_> = run.stderr.lines().filter(|line| line.starts_with("hint: ")).collect();
+                assert!(hints.len() == 1 && hints[0].contains(words), "no `{words}` for {args:?}: {run:?}");
+                assert!(!run.stdout.contains("hint: "), "{args:?}: {run:?}");
+            }
+        };
+        // Failed.
+        hints(1, &["--server", "http://127.0.0.1:1", "project", "list"], "cardwire up");
+        hints(1, &["card", "put", "-p", "p1", "--type", "x.y", "--file", "."], "path");
+        // Usage: clap's word, our own, the server's.
+        hints(2, &["frobnicate"], "`cardwire --help`");
+        hints(2, &["card"], "`cardwire card ");
+        hints(2, &["card", "frobnicate"], "`cardwire card --help`");
+        hints(2, &["card", "get", "-p", "p1"], "`cardwire card get --help`");
+        hints(2, &["token", "create", "--scope", "god"], "`cardwire token create --help`");
+        hints(2, &["box", "show", "-p", "p1", ID, "--frob"], "`cardwire box show --help`");
+        hints(2, &["card", "get", "-p", "p1", "zz"], "`cardwire card get --help`");
+        hints(2, &["card", "get", ID], "CARDWIRE_PROJECT");
+        hints(2, &["batch", "get", "-p", "p1", "zz"], "`cardwire batch get --help`");
+        hints(2, &["project", "create", "not a name"], "`cardwire project create --help`");
+        // Not found.
+        hints(3, &["box", "show", "-p", "p1", ID], "of this project");
+        hints(3, &["card", "get", "-p", "p1", ID], "of this project");
+        hints(3, &["card", "put", "-p", "p1", "--type", "x.y", "--file", "absent"], "path");
+        hints(3, &["batch", "get", "-p", "p1", &batch], "`cardwire batch list`");
+        hints(3, &["turn", "get", "-p", "p1", &turn], "`cardwire turn list`");
+        hints(3, &["project", "show", "p9"], "`cardwire project list`");
+        hints(3, &["session", "get", "-p", "p1", "nope"], "`cardwire session list`");
+        // Conflict.
+        hints(4, &["project", "create", "p1"], "`cardwire project show`");
+        hints(4, &["turn", "stop", "-p", "p1", &ended], "`cardwire turn get`");
+    });
+}
