@@ -5,7 +5,7 @@ use crate::{collect, parse};
 use cardwire_kernel::{
     CallEntry, CallRequest, ComposedCall, ExpandedCall, RenderedCall,
     composer::manifest,
-    protocol::turn::{Fence, append::check_call_id},
+    protocol::turn::{Fence, append::check_call_id, without},
 };
 use cardwire_model::{CanonicalJson, Invalid, Layer, Provider};
 use serde::{Deserialize, Serialize};
@@ -77,7 +77,7 @@ impl ModelCallIn {
             process: collect::process(self.process.as_deref())?,
             share: self.enable_share_context.unwrap_or(true),
             contexts: parse::contexts(self.contexts.as_deref())?,
-            without: layers_without(self.without.as_deref().unwrap_or_default())?,
+            without: layers(self.without.as_deref().unwrap_or_default())?,
             window: self.window,
             reserve: self.reserve,
             step_id: parse::given("step_id", self.step_id.as_deref())?,
@@ -85,14 +85,8 @@ impl ModelCallIn {
     }
 }
 
-/// What is asked, and what was said since, cannot be left out: a call without them is none.
-fn layers_without(names: &[String]) -> Result<Vec<Layer>, Invalid> {
-    let may_go = |layer: &&Layer| !matches!(layer, Layer::Query | Layer::Turn);
-    let words = || Layer::ALL.iter().filter(may_go).map(|layer| layer.as_str());
-    let read = |(index, name): (usize, &String)| {
-        let known = |name: &str| Layer::from_name(name).filter(|layer| may_go(&layer));
-        parse::word(&format!("without/{index}"), name, known, words())
-    };
+fn layers(names: &[String]) -> Result<Vec<Layer>, Invalid> {
+    let read = |(index, name): (usize, &String)| without::layer(&format!("without/{index}"), name);
     names.iter().enumerate().map(read).collect()
 }
 

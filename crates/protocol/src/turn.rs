@@ -33,6 +33,7 @@ pub mod stop;
 pub mod suspend;
 pub(crate) mod system_tool;
 pub mod view;
+pub mod without;
 mod work;
 
 #[cfg(test)]

@@ -70,7 +70,7 @@ pub(crate) async fn run(
 }
 
 /// Reads as many at once as the server allows.
-async fn read(
+pub(super) async fn read(
     ids: &[CardId],
     project: &str,
     client: &Client,

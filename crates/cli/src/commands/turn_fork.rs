@@ -1,6 +1,6 @@
 //! `cardwire turn fork` (RP-06): a new turn from a prefix of an old one's boxes, with one thing changed, beside the old one.
 
-use super::{mcp::McpArgs, run_view::dollars, worker};
+use super::{card_get, mcp::McpArgs, run_view::dollars, worker};
 use crate::{
     client::Client,
     failure::Failure,
@@ -8,12 +8,18 @@ use crate::{
     route::Route,
     text::{self, cell},
 };
+use cardwire_kernel::protocol::{facts::distinct, turn::without};
+use cardwire_model::{CardId, Layer};
 use clap::Args;
 use serde_json::{Value, json};
 use std::time::Duration;
 
 /// Pause between two looks at it.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// How much of a value is shown beside the other's.
+const WORDS: usize = 60;
+/// How much of an error: what went wrong is what was asked.
+const ERROR_WORDS: usize = 400;
 
 #[derive(Debug, Args)]
 pub(super) struct ForkArgs {
@@ -23,11 +29,11 @@ pub(super) struct ForkArgs {
     #[arg(long, value_name = "N", default_value_t = 1)]
     at: usize,
     /// Leave a layer out, e.g. `knowledge`. May be repeated.
-    #[arg(long = "without-layer", value_name = "LAYER")]
-    without: Vec<String>,
-    /// Put a card in the place of another. May be repeated.
-    #[arg(long = "swap", value_name = "CARD=CARD")]
-    swaps: Vec<String>,
+    #[arg(long = "without-layer", value_name = "LAYER", value_parser = layer)]
+    without: Vec<Layer>,
+    /// Put a card in the place of another, which the turn was given or has written. May be repeated.
+    #[arg(long = "swap", value_name = "CARD=CARD", value_parser = swap)]
+    swaps: Vec<Swap>,
     /// Ask this model.
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
@@ -36,6 +42,23 @@ pub(super) struct ForkArgs {
     instruction: Option<String>,
     #[command(flatten)]
     mcp: McpArgs,
+}
+
+/// A card, and the one that takes its place.
+#[derive(Debug, Clone, Copy)]
+struct Swap {
+    old: CardId,
+    new: CardId,
+}
+
+fn swap(text: &str) -> Result<Swap, String> {
+    let (old, new) = text.split_once('=').ok_or("must be two ids of cards with `=` between them")?;
+    let id = |text: &str| text.parse().map_err(|invalid: cardwire_model::Invalid| invalid.to_string());
+    Ok(Swap { old: id(old)?, new: id(new)? })
+}
+
+fn layer(text: &str) -> Result<Layer, String> {
+    without::layer("layer", text).map_err(|invalid| invalid.to_string())
 }
 
 pub(super) async fn run(
@@ -49,28 +72,48 @@ pub(super) async fn run(
         args.mcp.refuse_with_server()?;
     }
     let _worker = worker::beside(client, args.mcp.servers()?);
-    let fork = Fork { client, project, args };
-    let original: Value = client.get(&fork.route(&["turns", &args.id])?).await?.parse()?;
+    let original: Value = client.get(&Route::in_project(project, &["turns", &args.id])?).await?.parse()?;
+    // As cards name it: people may write it with hyphens.
+    let turn = cell(&original["agent_turn_id"]);
+    let fork = Fork { client, project, args, turn };
     let forked = fork.make(&original).await?;
     let ended = fork.end(&forked).await?;
     let sides = [fork.side(&original).await?, fork.side(&ended).await?];
     if output.json {
         return output.json(&json!({ "original": sides[0], "fork": sides[1] }).to_string());
     }
-    let names =
-        ["agent_turn_id", "agent_id", "status", "calls", "input_tokens", "output_tokens", "cost", "output"];
-    let row = |name: &&str| {
-        let mut row = vec![(*name).to_owned()];
-        row.extend(sides.iter().map(|side| text::cut(&text::clean(&cell(&side[*name])), 60)));
-        row
+    output.table(&["", "ORIGINAL", "FORK"], compared(&sides))
+}
+
+/// The two beside each other. A line about errors is there when there is one.
+fn compared(sides: &[Value; 2]) -> Vec<Vec<String>> {
+    let always = |name| (name, WORDS, true);
+    let if_any = |name| (name, ERROR_WORDS, sides.iter().any(|side| !side[name].is_null()));
+    let lines = [
+        always("agent_turn_id"),
+        always("agent_id"),
+        always("status"),
+        if_any("error"),
+        if_any("error_code"),
+        always("calls"),
+        always("input_tokens"),
+        always("output_tokens"),
+        always("cost"),
+        always("output"),
+    ];
+    let row = |(name, words, _): (&str, usize, bool)| {
+        let values = sides.iter().map(|side| text::cut(&text::clean(&cell(&side[name])), words));
+        [name.to_owned()].into_iter().chain(values).collect()
     };
-    output.table(&["", "ORIGINAL", "FORK"], names.iter().map(row).collect())
+    lines.into_iter().filter(|(_, _, shown)| *shown).map(row).collect()
 }
 
 struct Fork<'a> {
     client: &'a Client,
     project: &'a str,
     args: &'a ForkArgs,
+    /// The turn that is forked.
+    turn: String,
 }
 
 impl Fork<'_> {
@@ -86,21 +129,22 @@ impl Fork<'_> {
         self.client.post(&route, body).await?.parse()
     }
 
-    /// Dispatches the new turn. Gives its id.
+    /// Dispatches the new turn. Gives its id. Nothing is written before everything that is asked for was found.
     async fn make(&self, original: &Value) -> Result<String, Failure> {
         let box_of = |name: &str| original[name].as_str().unwrap_or_default();
-        let swaps = self.swaps()?;
         let prefix = self.prefix(box_of("output_box_id")).await?;
-        let output = self.output_box(box_of("output_box_id"), &prefix, &swaps).await?;
-        let context = self.context_box(box_of("context_box_id"), &swaps).await?;
+        let given = self.cards_of(box_of("context_box_id")).await?;
+        self.check_swaps(&[&given[..], &prefix[..]].concat()).await?;
         let agent: Value = self.get(&["agents", &cell(&original["agent_id"])]).await?;
+        let context = self.context_box(box_of("context_box_id"), &given).await?;
+        let output = self.output_box(box_of("output_box_id"), &prefix).await?;
         let id = format!("fork_{}", output.chars().rev().take(12).collect::<String>());
         let new = json!({ "agent_id": id, "profile_name": agent["profile_name"] });
         self.post(self.route(&["agents"])?, &new).await?;
         let body = json!({
             "agent_id": id, "profile_box_id": original["profile_box_id"], "context_box_id": context,
             "output_box_id": output, "runtime_config": self.settings(original),
-            "display_name": format!("fork of {}", self.args.id),
+            "display_name": format!("fork of {}", self.turn),
         });
         let turn = self.post(self.route(&["l0", "turns"])?, &body).await?;
         Ok(cell(&turn["agent_turn_id"]))
@@ -111,11 +155,11 @@ impl Fork<'_> {
         if !settings.is_object() {
             settings = json!({});
         }
-        settings["forked_from"] = self.args.id.clone().into();
+        settings["forked_from"] = self.turn.clone().into();
         // What is only tried out is no part of a conversation.
         settings["remember"] = false.into();
         if !self.args.without.is_empty() {
-            settings["without_layers"] = self.args.without.clone().into();
+            settings["without_layers"] = self.args.without.iter().map(|layer| layer.as_str()).collect();
         }
         if let Some(model) = &self.args.model {
             settings["llm_config"] = json!({ "model": model });
@@ -123,26 +167,45 @@ impl Fork<'_> {
         settings
     }
 
-    fn swaps(&self) -> Result<Vec<(&str, &str)>, Failure> {
-        let pair = |swap: &String| swap.split_once('=').is_some();
-        if let Some(wrong) = self.args.swaps.iter().find(|swap| !pair(swap)) {
-            return Err(Failure::usage(format!("`--swap {wrong}` is not CARD=CARD")));
+    /// A swap that would change nothing is a mistake: what is taken away must be there, and what is put there too.
+    async fn check_swaps(&self, there: &[String]) -> Result<(), Failure> {
+        let (swaps, turn) = (&self.args.swaps, &self.turn);
+        for (index, Swap { old, new: _ }) in swaps.iter().enumerate() {
+            if swaps.iter().take(index).any(|before| before.old == *old) {
+                return Err(Failure::usage(format!("`--swap` takes card {old} away twice")));
+            }
+            if !there.contains(&old.to_string()) {
+                return Err(Failure::not_found(format!(
+                    "`--swap`: card {old} is not in what turn {turn} has before its call {}",
+                    self.args.at
+                ))
+                .hint(format!("`cardwire turn view {turn} --project {}` shows its cards", self.project)));
+            }
         }
-        Ok(self.args.swaps.iter().filter_map(|swap| swap.split_once('=')).collect())
+        let new = distinct(&swaps.iter().map(|swap| swap.new).collect::<Vec<_>>());
+        let found = card_get::read(&new, self.project, self.client).await?;
+        match new.iter().find(|card| !found.contains_key(card)) {
+            Some(absent) => Err(Failure::not_found(format!("`--swap`: card not found: {absent}"))),
+            None => Ok(()),
+        }
+    }
+
+    async fn cards_of(&self, box_id: &str) -> Result<Vec<String>, Failure> {
+        let shown: Value = self.get(&["boxes", box_id]).await?;
+        Ok(shown["card_ids"].as_array().into_iter().flatten().map(cell).collect())
     }
 
     /// The cards before the call that is made anew.
     async fn prefix(&self, box_id: &str) -> Result<Vec<String>, Failure> {
-        let shown: Value = self.get(&["boxes", box_id]).await?;
-        let ids: Vec<String> = shown["card_ids"].as_array().into_iter().flatten().map(cell).collect();
+        let ids = self.cards_of(box_id).await?;
         let route = self.route(&["boxes", box_id, "cards"])?.query("limit", Some(500));
         let cards: Vec<Value> = self.client.get(&route).await?.parse()?;
         let said = |card: &&Value| {
-            card["type"] == "agent.thought" && card["metadata"]["agent_turn_id"] == self.args.id.as_str()
+            card["type"] == "agent.thought" && card["metadata"]["agent_turn_id"] == self.turn.as_str()
         };
         let thoughts: Vec<_> = cards.iter().filter(said).map(|card| cell(&card["card_id"])).collect();
         let is_own_end = |card: &&Value| {
-            card["type"] == "task.deliverable" && card["metadata"]["agent_turn_id"] == self.args.id.as_str()
+            card["type"] == "task.deliverable" && card["metadata"]["agent_turn_id"] == self.turn.as_str()
         };
         let wanted = match self.args.at.checked_sub(1) {
             Some(index) if index < thoughts.len() => thoughts.get(index).cloned(),
@@ -160,13 +223,8 @@ impl Fork<'_> {
         Ok(ids.into_iter().take(upto).collect())
     }
 
-    async fn output_box(
-        &self,
-        from: &str,
-        prefix: &[String],
-        swaps: &[(&str, &str)],
-    ) -> Result<String, Failure> {
-        let swapped = swapped(prefix, swaps);
+    async fn output_box(&self, from: &str, prefix: &[String]) -> Result<String, Failure> {
+        let swapped = swapped(prefix, &self.args.swaps);
         let made = if swapped == prefix {
             let upto = json!({ "upto": prefix.len() });
             self.post(self.route(&["l0", "boxes", from])?.verb("fork"), &upto).await?
@@ -176,10 +234,8 @@ impl Fork<'_> {
         Ok(cell(&made["box_id"]))
     }
 
-    async fn context_box(&self, from: &str, swaps: &[(&str, &str)]) -> Result<String, Failure> {
-        let shown: Value = self.get(&["boxes", from]).await?;
-        let ids: Vec<String> = shown["card_ids"].as_array().into_iter().flatten().map(cell).collect();
-        let mut wanted = swapped(&ids, swaps);
+    async fn context_box(&self, from: &str, given: &[String]) -> Result<String, Failure> {
+        let mut wanted = swapped(given, &self.args.swaps);
         if let Some(text) = &self.args.instruction {
             let cards: Vec<Value> =
                 self.client.get(&self.route(&["boxes", from, "cards"])?).await?.parse()?;
@@ -194,7 +250,7 @@ impl Fork<'_> {
                 None => wanted.insert(0, new),
             }
         }
-        if wanted == ids {
+        if wanted == given {
             return Ok(from.to_owned());
         }
         let made = self.post(self.route(&["l0", "boxes"])?, &json!({ "card_ids": wanted })).await?;
@@ -224,17 +280,17 @@ impl Fork<'_> {
         let output = cardwire_team::text_of(&delivered);
         Ok(json!({
             "agent_turn_id": id, "agent_id": turn["agent_id"], "status": turn["status"], "error": turn["error"],
-            "calls": spent["calls"], "input_tokens": spent["input_tokens"],
+            "error_code": turn["error_code"], "calls": spent["calls"], "input_tokens": spent["input_tokens"],
             "output_tokens": spent["output_tokens"], "cost_micros": spent["cost_micros"],
             "cost": dollars(spent["cost_micros"].as_u64().unwrap_or(0)), "output": output,
         }))
     }
 }
 
-fn swapped(ids: &[String], swaps: &[(&str, &str)]) -> Vec<String> {
+fn swapped(ids: &[String], swaps: &[Swap]) -> Vec<String> {
     let swap = |id: &String| {
-        let other = swaps.iter().find(|(old, _)| id == old);
-        other.map_or_else(|| id.clone(), |(_, new)| (*new).to_owned())
+        let other = swaps.iter().find(|swap| *id == swap.old.to_string());
+        other.map_or_else(|| id.clone(), |swap| swap.new.to_string())
     };
     ids.iter().map(swap).collect()
 }

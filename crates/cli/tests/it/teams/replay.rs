@@ -159,6 +159,64 @@ fn a_fork_may_have_another_instruction_or_another_card() {
     });
 }
 
+/// RP-06: what cannot be, or would change nothing, is refused before anything is written.
+#[test]
+fn a_fork_that_cannot_be_as_asked_leaves_nothing() {
+    on_both_stores(|stage| {
+        let rules = json!([{ "match": { "contains": "boats" }, "reply": "Four." }, { "reply": "Three." }]);
+        stage.run(&crew("sequential", &["a"], rules), "How many?", &[]).deliverable();
+        let turn = turn_of(stage, "a");
+        let context = text(&stage.turns_of("a")[0]["context_box_id"]).to_owned();
+        let old = text(&stage.json(&["box", "show", &context])["card_ids"][0]).to_owned();
+        let new = stage.home.put_card("How many boats?");
+        let nowhere = "0192f0c123457abc8def0123456789ab";
+        let there = || (stage.turns(), stage.json(&["agent", "list", "--limit", "500"]));
+        let before = there();
+        let pair = |old: &str, new: &str| format!("{old}={new}");
+        for (code, options, words) in [
+            (2, vec!["--without-layer", "zzz"], "--without-layer"),
+            (2, vec!["--without-layer", "todo", "--without-layer", "query"], "--without-layer"),
+            (2, vec!["--swap", "a=b"], "--swap"),
+            (2, vec!["--swap", &old], "--swap"),
+            (2, vec!["--swap", &pair(&old, &new), "--swap", &pair(&old, &new)], "`--swap`"),
+            (3, vec!["--swap", &pair(nowhere, &new)], "`--swap`"),
+            (3, vec!["--swap", &pair(&new, &old)], "`--swap`"),
+            (3, vec!["--swap", &pair(&old, nowhere)], "`--swap`"),
+        ] {
+            let fork = [&["turn", "fork", &turn, "--project", "p1"], &options[..]].concat();
+            stage.home.cardwire(&fork).failed(code, words);
+        }
+        assert_eq!(there(), before);
+        // Ids may be written with hyphens here too.
+        let hyphens =
+            |id: &str| format!("{}-{}-{}-{}-{}", &id[..8], &id[8..12], &id[12..16], &id[16..20], &id[20..]);
+        let turn = format!("turn_{}", hyphens(turn.strip_prefix("turn_").unwrap()));
+        let sides = stage.json(&["turn", "fork", &turn, "--swap", &pair(&hyphens(&old), &hyphens(&new))]);
+        assert_eq!(sides["fork"]["output"], "Four.");
+    });
+}
+
+/// RP-06
+#[test]
+fn a_fork_that_fails_is_shown_with_its_error() {
+    on_both_stores(|stage| {
+        let rules =
+            json!([{ "match": { "contains": "French" }, "error": "bad_request" }, { "reply": "Three." }]);
+        stage.run(&crew("sequential", &["a"], rules), "How many?", &[]).deliverable();
+        let turn = turn_of(stage, "a");
+        let fork = ["turn", "fork", &turn, "--instruction", "How many, in French?"];
+        let failed = &stage.json(&fork)["fork"];
+        assert_eq!(failed["status"], "failed");
+        assert!(text(&failed["error"]).contains("bad request"), "{failed}");
+        let table = stage.home.ok(&[&fork[..], &["--project", "p1"]].concat());
+        let error =
+            table.lines().find(|line| line.starts_with("error ")).unwrap_or_else(|| panic!("{table}"));
+        assert!(error.contains("bad request"), "{table}");
+        let table = stage.home.ok(&["turn", "fork", &turn, "--project", "p1"]);
+        assert!(table.contains("Three.") && !table.contains("error"), "{table}");
+    });
+}
+
 /// OB-04
 #[test]
 fn what_calls_cost_is_summed_by_whatever_is_asked_for() {

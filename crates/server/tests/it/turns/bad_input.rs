@@ -73,6 +73,15 @@ async fn bad_dispatches_are_refused(api: Api) {
     let text = order.to_string();
     let nul = format!(r#"{},"runtime_config":{{"k":"\u0000"}}}}"#, &text[..text.len() - 1]);
     names(&api.post_raw("/projects/p1/l0/turns", &nul).await, "runtime_config/k");
+    // RP-06
+    for (layers, field) in [
+        (json!("framework"), "runtime_config/without_layers"),
+        (json!(["zzz"]), "runtime_config/without_layers/0"),
+        (json!(["todo", "query"]), "runtime_config/without_layers/1"),
+    ] {
+        let body = with(order.clone(), "runtime_config", json!({ "without_layers": layers }));
+        names(&api.send_turn(&body).await, field);
+    }
     for body in ["[]", "{", "\"x\"", "null"] {
         api.post_raw("/projects/p1/l0/turns", body).await.expect_error(400, "bad_request");
     }
