@@ -1,8 +1,8 @@
 //! The command line: what is accepted, and the words of `--help`.
 
 use crate::commands::{
-    agent, audit, batch, boxes, card, completions, context, cost, document, event, experience, handoff,
-    knowledge, pmo, profile, project, run, session, tck, token, turn, up, worker,
+    agent, audit, batch, bench, boxes, card, completions, context, cost, document, event, experience,
+    handoff, knowledge, pmo, profile, project, run, session, tck, token, turn, up, worker,
 };
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -99,6 +99,8 @@ pub(crate) enum Command {
     Handoff(handoff::HandoffArgs),
     /// Check the data directory, the token, the server and the store.
     Doctor,
+    /// Measure how many commits and turns a second this machine gives, on a store that is thrown away.
+    Bench(bench::BenchArgs),
     /// Check whether a worker keeps the rules.
     Tck(tck::TckArgs),
     /// Print a completion script for a shell.

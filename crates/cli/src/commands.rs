@@ -3,6 +3,7 @@
 pub(crate) mod agent;
 pub(crate) mod audit;
 pub(crate) mod batch;
+pub(crate) mod bench;
 pub(crate) mod boxes;
 pub(crate) mod card;
 mod card_get;
@@ -78,6 +79,10 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
         Command::Doctor => {
             logging::start(LogFormat::Text, QUIET, None)?;
             doctor::run(&context).await
+        }
+        Command::Bench(args) => {
+            logging::start(LogFormat::Text, QUIET, None)?;
+            bench::run(&args, context.output).await
         }
         Command::Ask(command) => {
             logging::start(LogFormat::Text, QUIET, None)?;

@@ -6,6 +6,7 @@
 mod support;
 
 mod batches;
+mod bench;
 mod boxes;
 mod cards;
 mod context;

@@ -29,6 +29,7 @@ fn every_command_has_help() {
         "audit",
         "verify",
         "doctor",
+        "bench",
         "completions",
     ] {
         let help = home.ok(&[command, "--help"]);
