@@ -20,11 +20,14 @@ use std::{collections::HashMap, net::IpAddr, str::FromStr, sync::Arc};
 /// before it listens still gets its 413.
 const DRAIN_BYTES: usize = 8 * limits::BODY_BYTES;
 
+/// The parameters of a path, or which of them cannot be read.
+pub(crate) type Params = Result<HashMap<String, String>, Invalid>;
+
 /// Lets a request through, or says why not.
 pub(crate) async fn admit(
     state: &Arc<State>,
     endpoint: &Endpoint,
-    params: HashMap<String, String>,
+    params: Params,
     parts: Parts,
     body: Body,
     trace: RequestTrace,
@@ -34,6 +37,7 @@ pub(crate) async fn admit(
         None => None,
         Some(_) => Some(identify(state, endpoint, &parts.headers).await?),
     };
+    let params = params?;
     let project = match endpoint.access {
         Access::Project(_) | Access::Turn(_) => Some(named(&params, "project_id")?),
         Access::Open | Access::Any(_) | Access::Global(_) => None,

@@ -3,7 +3,8 @@
 use crate::{
     chunks,
     error::{Answer, ApiError},
-    gate, http,
+    gate::{self, Params},
+    http,
     limit::RateLimit,
     state::{ServerConfig, State},
     trace::{self, Trace},
@@ -11,14 +12,14 @@ use crate::{
 };
 use axum::{
     Router,
-    extract::{RawPathParams, Request, State as Shared},
+    extract::{RawPathParams, Request, State as Shared, rejection::RawPathParamsRejection},
     http::{HeaderValue, Method, header},
     response::{IntoResponse, Response},
     routing::any,
 };
 use cardwire_api::{ENDPOINTS, Endpoint, ErrorCode, Op, openapi, pmo::RequestTrace};
-use cardwire_kernel::Kernel;
-use cardwire_model::{ResourceKind, limits};
+use cardwire_kernel::{Kernel, protocol::facts};
+use cardwire_model::{Invalid, ResourceKind, limits};
 use futures_util::future::BoxFuture;
 use std::{
     collections::{BTreeMap, HashMap},
@@ -53,9 +54,12 @@ pub fn router(kernel: Arc<Kernel>, mut config: ServerConfig) -> Router {
     let mut router = Router::new();
     for (path, group) in groups {
         let group: Arc<[&'static Endpoint]> = group.into();
-        let handler = move |Shared(state): Shared<Arc<State>>, params: RawPathParams, request: Request| {
-            let params = params.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-            answer(state, Route::find(&group, request.method(), params), request)
+        let handler = move |Shared(state): Shared<Arc<State>>, params: RawParams, request: Request| {
+            let route = match params {
+                Ok(params) => Route::find(&group, request.method(), owned(&params)),
+                Err(rejection) => Route::unreadable(&group, request.method(), &rejection),
+            };
+            answer(state, route, request)
         };
         router = router.route(path, any(handler));
     }
@@ -67,9 +71,17 @@ async fn unknown(Shared(state): Shared<Arc<State>>, request: Request) -> Respons
     answer(state, missing, request).await
 }
 
+/// What axum makes of the parameters of a path. Its own refusal is plain text, which nobody gets from us (API-06).
+type RawParams = Result<RawPathParams, RawPathParamsRejection>;
+
+fn owned(params: &RawPathParams) -> HashMap<String, String> {
+    params.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
 /// Where a request goes.
 enum Route {
-    To(&'static Endpoint, HashMap<String, String>),
+    /// With the parameters of its path, or which of them cannot be read: that is told only to those who may ask.
+    To(&'static Endpoint, Params),
     /// Nowhere; with the methods that would have been right.
     Refused(ApiError, Option<String>),
 }
@@ -85,16 +97,31 @@ impl Route {
         });
         let same: Vec<_> = group.iter().filter(|endpoint| endpoint.verb() == verb.as_deref()).collect();
         match same.iter().find(|endpoint| endpoint.method == method.as_str()) {
-            Some(endpoint) => Self::To(endpoint, params),
+            Some(endpoint) => Self::To(endpoint, Ok(params)),
             None if same.is_empty() => {
                 Self::Refused(ApiError::new(ErrorCode::NotFound, "no such route"), None)
             }
-            None => {
-                let allowed = same.iter().map(|endpoint| endpoint.method).collect::<Vec<_>>().join(", ");
-                let message = format!("{method} is not offered here, only {allowed}");
-                Self::Refused(ApiError::new(ErrorCode::MethodNotAllowed, message), Some(allowed))
-            }
+            None => Self::wrong_method(method, same.into_iter()),
         }
+    }
+
+    /// A parameter is not UTF-8, so its verb is not known either: endpoints that share a path and a method differ in
+    /// nothing that matters before it is refused.
+    fn unreadable(group: &[&'static Endpoint], method: &Method, rejection: &RawPathParamsRejection) -> Self {
+        let Some(endpoint) = group.iter().find(|endpoint| endpoint.method == method.as_str()) else {
+            return Self::wrong_method(method, group.iter());
+        };
+        // Axum tells the name in its text only.
+        let text = rejection.body_text();
+        let name = text.split('`').nth(1).unwrap_or("path");
+        Self::To(endpoint, Err(Invalid::field(name, "must be UTF-8")))
+    }
+
+    fn wrong_method<'a>(method: &Method, offered: impl Iterator<Item = &'a &'static Endpoint>) -> Self {
+        let methods: Vec<_> = offered.map(|endpoint| endpoint.method).collect();
+        let allowed = facts::distinct(&methods).join(", ");
+        let message = format!("{method} is not offered here, only {allowed}");
+        Self::Refused(ApiError::new(ErrorCode::MethodNotAllowed, message), Some(allowed))
     }
 }
 
@@ -136,7 +163,7 @@ async fn answer(state: Arc<State>, route: Route, request: Request) -> Response {
 async fn guarded(
     state: &Arc<State>,
     endpoint: &'static Endpoint,
-    params: HashMap<String, String>,
+    params: Params,
     request: Request,
     trace: RequestTrace,
 ) -> Answer {

@@ -9,6 +9,7 @@ on_both! {
     limits_hold_at_n_and_n_plus_one;
     bad_ids_and_names_are_refused;
     malformed_requests_get_json_errors;
+    parameters_that_are_not_utf8_get_json_errors;
 }
 
 async fn count(api: &Api) -> (usize, usize, u64) {
@@ -160,4 +161,28 @@ async fn malformed_requests_get_json_errors(api: Api) {
     let reply = api.with(&api.admin, "PATCH", "/projects/p1", &body.to_string()).await;
     reply.expect_error(400, "bad_request");
     assert_eq!(reply.json()["error"]["detail"]["field"], "title");
+}
+
+/// API-06, SEC-08
+async fn parameters_that_are_not_utf8_get_json_errors(api: Api) {
+    let bearer = format!("Bearer {}", api.admin);
+    for (method, path, field) in [
+        ("GET", "/projects/%ff", "project_id"),
+        ("GET", "/projects/p1/cards/%ff", "card_id"),
+        ("GET", "/projects/%ff/cards/%fe", "project_id"),
+        ("POST", "/projects/%ff/l0/cards", "project_id"),
+        ("POST", "/projects/p1/l0/turns/%ff:start", "agent_turn_id"),
+    ] {
+        let reply = api.request(method, path, &[("authorization", &bearer)], "{}").await;
+        reply.expect_error(400, "bad_request");
+        assert_eq!(reply.json()["error"]["detail"]["field"], field, "{path}");
+        let nobody = api.request(method, path, &[], "{}").await;
+        nobody.expect_error(401, "unauthenticated");
+        for reply in [reply, nobody] {
+            assert_eq!(reply.headers["content-type"], "application/json", "{path}");
+        }
+    }
+    let reply = api.with(&api.admin, "PUT", "/projects/p1/cards/%ff", "").await;
+    reply.expect_error(405, "method_not_allowed");
+    assert_eq!(reply.headers["allow"], "GET");
 }
