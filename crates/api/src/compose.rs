@@ -2,7 +2,6 @@
 
 use crate::{
     messages::{ChatMessageIn, messages},
-    object::Object,
     parse,
 };
 use cardwire_kernel::composer::{
@@ -31,7 +30,7 @@ pub struct ComposeIn {
     /// The conversation so far, without system messages.
     #[serde(default)]
     #[schema(value_type = Option<Vec<ChatMessageIn>>)]
-    pub checkpoint_messages: Option<Vec<Object<ChatMessageIn>>>,
+    pub checkpoint_messages: Option<Vec<ChatMessageIn>>,
     /// What is asked now.
     #[serde(default)]
     pub query: Option<String>,

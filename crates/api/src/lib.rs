@@ -27,7 +27,6 @@ pub mod handover;
 pub mod knowledge;
 mod list;
 pub mod messages;
-pub mod object;
 pub mod openapi;
 pub mod parse;
 pub mod pmo;

@@ -1,6 +1,6 @@
 //! Messages on the wire, the same for composing and for the memory of sessions (API-17).
 
-use crate::{object::Object, parse};
+use crate::parse;
 use cardwire_kernel::protocol::turn::append::check_call_id;
 use cardwire_model::{CanonicalJson, Card, Invalid, Message, Speaker};
 use serde::{Deserialize, Serialize};
@@ -78,10 +78,8 @@ impl ChatMessageIn {
 }
 
 /// The messages of a list.
-pub fn messages(place: &str, messages: Vec<Object<ChatMessageIn>>) -> Result<Vec<Message>, Invalid> {
-    let read = |(index, Object(message)): (usize, Object<ChatMessageIn>)| {
-        message.into_message(&format!("{place}/{index}"))
-    };
+pub fn messages(place: &str, messages: Vec<ChatMessageIn>) -> Result<Vec<Message>, Invalid> {
+    let read = |(index, message): (usize, ChatMessageIn)| message.into_message(&format!("{place}/{index}"));
     messages.into_iter().enumerate().map(read).collect()
 }
 

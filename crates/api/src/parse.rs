@@ -1,7 +1,7 @@
 //! From request text to typed values, with the field named in every refusal (API-06, SEC-08).
 
 use cardwire_kernel::composer::compose::ComposeError;
-use cardwire_model::{CanonicalJson, Invalid, limits};
+use cardwire_model::{CanonicalJson, Invalid, json, limits};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, value::RawValue};
 use std::{collections::BTreeMap, str::FromStr, time::Duration};
@@ -10,37 +10,11 @@ use std::{collections::BTreeMap, str::FromStr, time::Duration};
 pub fn body<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Invalid> {
     let text = std::str::from_utf8(bytes).map_err(|_| Invalid::field("body", "must be UTF-8"))?;
     let text = if text.trim().is_empty() { "{}" } else { text };
-    // A list would pass for an object whose fields are all optional.
+    // Some bodies are kept as they are; they are objects, too.
     if text.trim_start().starts_with('[') {
         return Err(Invalid::field("body", "must be an object"));
     }
-    // To know at every moment where one is takes longer than to read; only what is wrong is read so.
-    if let Ok(value) = serde_json::from_str(text) {
-        return Ok(value);
-    }
-    let mut reader = serde_json::Deserializer::from_str(text);
-    let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
-        let path = error.path().to_string();
-        let path = if path == "." { String::new() } else { path.replace('.', "/") };
-        let reason = reason(error.inner());
-        match reason.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`')) {
-            Some(name) if path.is_empty() => Invalid::field(name, "is required"),
-            Some(name) => Invalid::field(format!("{path}/{name}"), "is required"),
-            None if path.is_empty() => Invalid::field("body", reason),
-            None => Invalid::field(path, reason),
-        }
-    })?;
-    reader.end().map_err(|error| Invalid::field("body", reason(&error)))?;
-    Ok(value)
-}
-
-/// serde_json's words without the position, which says little about a body that no person typed.
-fn reason(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    match text.rfind(" at line ") {
-        Some(at) => text[..at].to_owned(),
-        None => text,
-    }
+    json::read(text, "body")
 }
 
 /// Reads ids or names, naming the list and the index of a bad one.
@@ -170,7 +144,11 @@ mod tests {
     use crate::{
         boxes::{AppendIn, BoxBatchIn},
         claim::ClaimIn,
+        projects::ProjectIn,
+        sessions::PatchIn,
     };
+    use cardwire_model::ProjectSettings;
+    use serde_json::json;
 
     /// API-06
     #[test]
@@ -216,5 +194,46 @@ mod tests {
         assert_eq!(wait(claim.wait_ms), Duration::from_millis(limits::CLAIM_WAIT_MS));
         assert_eq!((wait(Some(-1)), wait(None)), (Duration::ZERO, Duration::ZERO));
         assert_eq!(wait(Some(5)), Duration::from_millis(5));
+    }
+
+    /// API-06
+    #[test]
+    fn a_list_does_not_pass_for_an_object() {
+        let refused = |text: &str| body::<PatchIn>(text.as_bytes()).unwrap_err().field_name().to_owned();
+        assert_eq!(refused(r#"{"messages":[]}"#), "messages");
+        assert_eq!(refused(r#"{"messages":{"append":[["m1","human","hi"]]}}"#), "messages/append[0]");
+        assert_eq!(refused(r#"{"finish_agent":["a","completed"]}"#), "finish_agent");
+        assert_eq!(refused(r#"{"messages":{"append":[{"role":7}]}}"#), "messages/append[0]/role");
+        let fine = r#"{"messages":{"append":[{"role":"human","content":{"raw": 1}}]},"todo":null}"#;
+        assert!(body::<PatchIn>(fine.as_bytes()).is_ok());
+    }
+
+    /// API-06: every object in a project's settings, found in the settings themselves.
+    #[test]
+    fn no_object_of_the_settings_is_taken_as_a_list() {
+        let full = json!({
+            "acl": { "inherit": "audit" },
+            "max_recursion_depth": 3,
+            "pmo": { "max_tree_turns": 5 },
+            "delegation": { "require_policy": true },
+            "context": {
+                "reproducible_contexts": ["todo__context"],
+                "knowledge": { "top_k": 1 },
+                "experience": { "shown": 1 },
+            },
+        });
+        let kept: ProjectSettings = serde_json::from_value(full.clone()).unwrap();
+        assert_eq!(kept.to_json().to_value(), full, "each is of the settings");
+        for pointer in
+            ["", "/acl", "/pmo", "/delegation", "/context", "/context/knowledge", "/context/experience"]
+        {
+            for list in [json!([]), json!([{}]), json!(["audit"])] {
+                let mut settings = full.clone();
+                *settings.pointer_mut(pointer).unwrap() = list;
+                let text = json!({ "project_id": "p", "settings": settings }).to_string();
+                let refused = body::<ProjectIn>(text.as_bytes()).unwrap_err();
+                assert_eq!(refused.field_name(), format!("settings{pointer}"), "{text}");
+            }
+        }
     }
 }

@@ -6,11 +6,14 @@
 
 mod members;
 mod number;
+mod objects;
 mod parse;
+mod read;
 mod write;
 
 use crate::Invalid;
 pub use members::Members;
+pub use read::read;
 use serde::{Serialize, Serializer};
 use std::{fmt, sync::Arc};
 

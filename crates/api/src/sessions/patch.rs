@@ -2,7 +2,6 @@
 
 use crate::{
     messages::{ChatMessageIn, messages},
-    object::Object,
     parse,
 };
 use cardwire_kernel::protocol::{
@@ -28,15 +27,15 @@ pub struct PatchIn {
     /// Memory.
     #[serde(default)]
     #[schema(value_type = Option<MessagesIn>)]
-    pub messages: Option<Object<MessagesIn>>,
+    pub messages: Option<MessagesIn>,
     /// Results of a map_reduce plan.
     #[serde(default)]
     #[schema(value_type = Option<ResultsIn>)]
-    pub mapreduce_results: Option<Object<ResultsIn>>,
+    pub mapreduce_results: Option<ResultsIn>,
     /// What happened.
     #[serde(default)]
     #[schema(value_type = Option<TimelineIn>)]
-    pub timeline: Option<Object<TimelineIn>>,
+    pub timeline: Option<TimelineIn>,
     /// `{plan?: {op, items, goal?}, updates?: […]}`: an object. What cannot be read in it is skipped.
     #[serde(default)]
     #[schema(value_type = Option<Object>)]
@@ -48,7 +47,7 @@ pub struct PatchIn {
     /// The end of an agent's part.
     #[serde(default)]
     #[schema(value_type = Option<FinishAgentIn>)]
-    pub finish_agent: Option<Object<FinishAgentIn>>,
+    pub finish_agent: Option<FinishAgentIn>,
 }
 
 /// What happens to memory: one of the two.
@@ -58,11 +57,11 @@ pub struct MessagesIn {
     /// More messages; one with an id that is there takes its place.
     #[serde(default)]
     #[schema(value_type = Option<Vec<ChatMessageIn>>, max_items = 1000)]
-    pub append: Option<Vec<Object<ChatMessageIn>>>,
+    pub append: Option<Vec<ChatMessageIn>>,
     /// These messages and no others.
     #[serde(default)]
     #[schema(value_type = Option<Vec<ChatMessageIn>>, max_items = 1000)]
-    pub replace: Option<Vec<Object<ChatMessageIn>>>,
+    pub replace: Option<Vec<ChatMessageIn>>,
 }
 
 /// What happens to the results of a plan: one of the two.
@@ -119,17 +118,17 @@ pub struct FinishAgentIn {
 impl PatchIn {
     /// The patch, with the blocks that the project keeps (ST-08).
     pub fn into_patch(self, reproducible: Vec<String>) -> Result<Patch, Invalid> {
-        let timeline = self.timeline.map(|Object(more)| parse::values("timeline/append", &more.append));
+        let timeline = self.timeline.map(|more| parse::values("timeline/append", &more.append));
         let set = self.set.map(|set| parse::object("set", &set)).transpose()?;
         let todo = self.todo.map(|todo| parse::object("todo", &todo).map(Value::Object)).transpose()?;
         Ok(Patch {
             expected_version: self.expected_version,
-            messages: self.messages.map(|Object(messages)| messages.into_op()).transpose()?,
-            results: self.mapreduce_results.map(|Object(results)| results.into_op()).transpose()?,
+            messages: self.messages.map(MessagesIn::into_op).transpose()?,
+            results: self.mapreduce_results.map(ResultsIn::into_op).transpose()?,
             timeline: timeline.transpose()?.unwrap_or_default(),
             todo,
             set: set.unwrap_or_default().into_iter().collect(),
-            finish_agent: self.finish_agent.map(|Object(finish)| finish.into_finish()).transpose()?,
+            finish_agent: self.finish_agent.map(FinishAgentIn::into_finish).transpose()?,
             reproducible,
         })
     }

@@ -3,10 +3,11 @@
 use super::live;
 use crate::{Decision, Moment, Rejection, decision::own_json};
 use cardwire_model::{
-    AuditAction, Commit, EventKind, Expect, Project, ProjectId, ProjectSettings, Snapshot, Write,
+    AuditAction, Commit, EventKind, Expect, Project, ProjectId, ProjectSettings, Snapshot, Write, json,
     project::check_title,
 };
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// What to change; absent means leave it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,8 +56,10 @@ pub fn decide(
 fn merge_settings(old: &ProjectSettings, patch: &Value) -> Result<ProjectSettings, Rejection> {
     let mut merged = old.to_json().to_value();
     merge(&mut merged, patch);
-    let settings: ProjectSettings = serde_json::from_str(own_json(&merged).as_str())
-        .map_err(|error| cardwire_model::Invalid::field("settings", error.to_string()))?;
+    // Read as a member, so that a refusal names its place in the request.
+    let patched = own_json(&json!({ "settings": merged }));
+    let mut read: BTreeMap<String, ProjectSettings> = json::read(patched.as_str(), "settings")?;
+    let settings = read.remove("settings").unwrap_or_default();
     settings.check()?;
     Ok(settings)
 }
@@ -106,6 +109,20 @@ mod tests {
             json!({ "workspace_root": "../x" }),
         ] {
             assert!(matches!(update(bad.clone()), Err(Rejection::Invalid(_))), "{bad}");
+        }
+    }
+
+    /// API-06
+    #[test]
+    fn a_list_does_not_switch_settings() {
+        for (list, field) in [
+            (json!([]), "settings"),
+            (json!([["audit"]]), "settings"),
+            (json!({ "acl": ["audit"] }), "settings/acl"),
+            (json!({ "context": { "knowledge": [] } }), "settings/context/knowledge"),
+        ] {
+            let Err(Rejection::Invalid(invalid)) = update(list.clone()) else { panic!("{list}") };
+            assert_eq!(invalid.field_name(), field, "{list}");
         }
     }
 }

@@ -36,6 +36,20 @@ async fn a_project_is_made_changed_and_deleted(api: Api) {
     ] {
         patch(bad).await.expect_error(400, "bad_request");
     }
+    // API-06: a list is no object, however short.
+    for (settings, field) in [
+        (json!([]), "settings"),
+        (json!([["audit"]]), "settings"),
+        (json!({ "acl": ["audit"] }), "settings/acl"),
+        (json!({ "context": { "knowledge": [] } }), "settings/context/knowledge"),
+    ] {
+        let made = api.post("/projects", json!({ "project_id": "list", "settings": settings })).await;
+        for reply in [made, patch(json!({ "settings": settings })).await] {
+            reply.expect_error(400, "bad_request");
+            assert_eq!(reply.json()["error"]["detail"]["field"], field, "{settings}");
+        }
+    }
+    api.get("/projects/list").await.expect_error(404, "not_found");
     assert_eq!(api.get("/projects/new").await.expect(200)["revision"], 3);
     api.delete("/projects/new").await.expect(204);
     api.get("/projects/new").await.expect_error(404, "not_found");

@@ -1,0 +1,116 @@
+//! From JSON text to typed values, with the field named in every refusal (API-06, SEC-08).
+
+use super::objects::Objects;
+use crate::Invalid;
+use serde::de::DeserializeOwned;
+
+/// Reads what somebody sent. An object is an object at every depth, and `whole` is what the text as a whole is called.
+pub fn read<T: DeserializeOwned>(text: &str, whole: &str) -> Result<T, Invalid> {
+    // To know at every moment where one is takes longer than to read; only what is wrong is read so.
+    let mut reader = serde_json::Deserializer::from_str(text);
+    if let Ok(value) = T::deserialize(Objects(&mut reader))
+        && reader.end().is_ok()
+    {
+        return Ok(value);
+    }
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let value = serde_path_to_error::deserialize(Objects(&mut reader)).map_err(|error| {
+        let path = error.path().to_string();
+        let path = if path == "." { String::new() } else { path.replace('.', "/") };
+        let reason = reason(error.inner());
+        match reason.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`')) {
+            Some(name) if path.is_empty() => Invalid::field(name, "is required"),
+            Some(name) => Invalid::field(format!("{path}/{name}"), "is required"),
+            None if path.is_empty() => Invalid::field(whole, reason),
+            None => Invalid::field(path, reason),
+        }
+    })?;
+    reader.end().map_err(|error| Invalid::field(whole, reason(&error)))?;
+    Ok(value)
+}
+
+/// serde_json's words without the position, which says little about a body that no person typed.
+fn reason(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let text = match text.rfind(" at line ") {
+        Some(at) => &text[..at],
+        None => &text,
+    };
+    // What a type is called here means nothing to a client.
+    match text.split_once(", expected struct ") {
+        Some((found, _)) => format!("{found}, expected an object"),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+    use serde_json::{Value, value::RawValue};
+    use std::collections::BTreeMap;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Outer {
+        #[serde(default)]
+        inner: Option<Inner>,
+        #[serde(default)]
+        list: Vec<Inner>,
+        #[serde(default)]
+        named: BTreeMap<String, Inner>,
+        #[serde(default)]
+        any: Option<Value>,
+        #[serde(default)]
+        raw: Option<Box<RawValue>>,
+        #[serde(default)]
+        kind: Option<Kind>,
+    }
+
+    #[derive(Debug, Default, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Inner {
+        #[serde(default)]
+        n: Option<i64>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    enum Kind {
+        Plain,
+        With { n: i64 },
+    }
+
+    /// API-06
+    #[test]
+    fn a_list_does_not_pass_for_an_object_at_any_depth() {
+        let refused = |text: &str| read::<Outer>(text, "body").unwrap_err().to_string();
+        let expected = "invalid type: sequence, expected an object";
+        for (text, field) in [
+            ("[]", "body"),
+            (r#"{"inner":[]}"#, "inner"),
+            (r#"{"inner":[1]}"#, "inner"),
+            (r#"{"list":[{"n":1},[1]]}"#, "list[1]"),
+            (r#"{"named":{"a":[]}}"#, "named/a"),
+        ] {
+            assert_eq!(refused(text), format!("{field}: {expected}"), "{text}");
+        }
+        assert!(refused(r#"{"kind":{"with":[1]}}"#).starts_with("kind/with: "));
+        assert_eq!(refused(r#"{"inner":{"n":"x"}}"#), r#"inner/n: invalid type: string "x", expected i64"#);
+        assert_eq!(refused(r#"{"kind":{"with":{}}}"#), "kind/with/n: is required");
+    }
+
+    #[test]
+    fn whatever_else_there_is_is_read_as_before() {
+        let text = r#"{"inner":{"n":1},"list":[{},{"n":2}],"named":{"a":{}},"any":[1.5,{"b":[]}],"raw":[ 1, 2 ],"kind":{"with":{"n":3}}}"#;
+        let read_text = read::<Outer>(text, "body").unwrap();
+        assert_eq!(read_text.inner.unwrap().n, Some(1));
+        assert_eq!(read_text.list[1].n, Some(2));
+        assert_eq!(read_text.named["a"].n, None);
+        assert_eq!(read_text.any.unwrap().to_string(), r#"[1.5,{"b":[]}]"#);
+        assert_eq!(read_text.raw.unwrap().get(), "[ 1, 2 ]");
+        assert!(matches!(read_text.kind, Some(Kind::With { n: 3 })));
+        assert!(matches!(read::<Outer>(r#"{"kind":"plain"}"#, "body").unwrap().kind, Some(Kind::Plain)));
+        assert!(read::<Outer>("{} x", "body").unwrap_err().to_string().starts_with("body: trailing"));
+    }
+}
