@@ -8,13 +8,14 @@ use crate::{
 };
 use axum::http::StatusCode;
 use cardwire_api::{
+    ErrorCode,
     handoffs::{HandoffList, HandoffOut, LoadIn, LoadOut, ValidOut, gate, problems},
     parse,
     workspace::PackageOut,
 };
 use cardwire_handoff::{
-    CheckOptions, Checked, Files, Package, Problem, Types, check_report, is_report, keep_complete_index,
-    load as load_package, package_from_directory,
+    CheckOptions, Checked, Files, Package, Problem, SafePath, Types, check_report, is_report,
+    keep_complete_index, load as load_package, package_from_directory,
 };
 use cardwire_kernel::{
     Done, HandoffView, KernelError, NewHandoff, Results,
@@ -78,8 +79,9 @@ fn accepted_out(accepted: &Accepted, package: &Package, warnings: &[Problem]) ->
 
 /// A package or a report that is sound is answered with its warnings, any other with all that is wrong.
 pub(crate) async fn validate(request: Request) -> Answer {
-    let body = json(&request)?;
-    if is_report(&body) {
+    if let Ok(body) = json(&request)
+        && is_report(&body)
+    {
         let warnings = check_report(&body)?;
         return respond::ok(&ValidOut {
             valid: true,
@@ -134,7 +136,11 @@ pub(crate) async fn load(request: Request) -> Answer {
 
 /// What agents ask for who send a directory.
 pub(crate) async fn pack(request: Request) -> Answer {
-    let mut about = json(&request)?;
+    let mut about = json(&request).or_else(|invalid| match loose(&request) {
+        // HO-10: such a directory is refused for its name, before a file is looked at.
+        Some(about) if about["execution_output_dir"].as_str().is_some_and(is_unsafe) => Ok(about),
+        Some(_) | None => Err(invalid),
+    })?;
     if about.is_object() && about["timestamp"].is_null() {
         about["timestamp"] = request.state.kernel.now().to_string().into();
     }
@@ -147,8 +153,22 @@ pub(crate) async fn pack(request: Request) -> Answer {
 
 /// The package in the body.
 async fn read(request: &Request) -> Result<Checked, ApiError> {
-    let body = json(request)?;
     gate(request.text("gate"))?;
+    let invalid = match json(request) {
+        Ok(body) => return parse_package(request, body).await,
+        Err(invalid) => invalid,
+    };
+    // HO-10: a path with NUL is an unsafe path before it is a text that cannot be kept.
+    match loose(request) {
+        Some(body) => match parse_package(request, body).await {
+            Err(error) if error.code == ErrorCode::UnsafePath => Err(error),
+            Ok(_) | Err(_) => Err(invalid.into()),
+        },
+        None => Err(invalid.into()),
+    }
+}
+
+async fn parse_package(request: &Request, body: Value) -> Result<Checked, ApiError> {
     let typed = request.text("handoff_type");
     let types = types(request, typed.into_iter().chain(type_of(&body))).await?;
     Ok(Checked::parse(body, typed, &types)?)
@@ -207,6 +227,15 @@ fn json(request: &Request) -> Result<Value, Invalid> {
     let text = std::str::from_utf8(&request.body).map_err(|_| Invalid::field("body", "must be UTF-8"))?;
     let body = CanonicalJson::parse(text, "body")?.to_value();
     if body.is_object() { Ok(body) } else { Err(Invalid::field("body", "must be an object")) }
+}
+
+/// A body that cannot be kept as it is, to find out what is wrong with it. Nothing else is done with it.
+fn loose(request: &Request) -> Option<Value> {
+    serde_json::from_slice(&request.body).ok()
+}
+
+fn is_unsafe(path: &str) -> bool {
+    SafePath::parse(path).is_err()
 }
 
 /// The type that a package says it is of.

@@ -128,6 +128,8 @@ async fn no_path_leads_out_of_the_workspace(api: Api) {
         (with(exec(), "/failure_samples_index/0/sample_path", json!(up)), "sample_path"),
         (with(exec(), "/failure_samples_index/0/sample_path", json!(secret)), "sample_path"),
         (with(exec(), "/failure_samples_index/0/trace_path", json!("a\u{0}b")), "trace_path"),
+        (with(exec(), "/failure_samples_index/0/sample_path", json!("a\u{0}b")), "sample_path"),
+        (with(exec(), "/execution_output_dir", json!("a\u{0}b")), "execution_output_dir"),
         (with(exec(), "/execution_output_dir", json!("..")), "execution_output_dir"),
         (with(exec(), "/execution_output_dir", json!("/tmp")), "execution_output_dir"),
         (with(exec(), "/layer1_problems_report_path", json!("../r.json")), "layer1_problems_report_path"),
@@ -135,11 +137,18 @@ async fn no_path_leads_out_of_the_workspace(api: Api) {
             with(design(), "/design_artifacts/business_rules_path", json!("/etc/passwd")),
             "business_rules_path",
         ),
+        (with(design(), "/design_artifacts/business_rules_path", json!("a\u{0}b")), "business_rules_path"),
     ] {
         let refused = api.post(HANDOFFS, package).await;
+        refused.expect_error(400, "unsafe_path");
         let told = refused.expect(400).to_string();
         assert!(told.contains(field), "{told} does not name {field}");
     }
+    let pack = json!({ "execution_output_dir": "a\u{0}b" });
+    api.post("/projects/p1/handoffs:pack", pack).await.expect_error(400, "unsafe_path");
+    // A text that is no path is refused as any text with NUL is.
+    let noted = with(exec(), "/trigger_reason", json!("a\u{0}b"));
+    api.post(HANDOFFS, noted).await.expect_error(400, "bad_request");
     // A link is no way out either, neither before a package is accepted nor afterwards.
     tree.remove("samples/BS_MT_001.json");
     std::os::unix::fs::symlink(&secret, tree.path("samples/BS_MT_001.json")).unwrap();
