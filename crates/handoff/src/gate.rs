@@ -1,7 +1,8 @@
 //! The gate: what a package names must be on disk before the package is taken (HO-08, HO-09, HO-12, HO-15).
 //!
-//! By default files are looked at, not read: only the report and the summary are opened (LD-09). The memory it takes
-//! depends on the package and on the number of problems, not on the number of samples.
+//! By default files are looked at, not read: only the report and the summary are opened (LD-09), and the evaluation of a
+//! sample that nothing explains. The memory it takes depends on the package and on the number of problems, not on the
+//! number of samples.
 
 mod directory;
 mod naming;

@@ -83,6 +83,11 @@ pub(crate) fn affected(report: &Value) -> HashMap<&str, &'static str> {
     affected
 }
 
+/// The samples that failed by what a report says: those that a problem affects, and those that stand for one.
+pub(crate) fn blamed(report: &Value) -> HashSet<&str> {
+    affected(report).into_keys().chain(typical_cases(report)).collect()
+}
+
 fn check_rate(fields: &Fields<'_>, findings: &mut Findings) {
     let total = fields.count(findings, "total_samples");
     let failed = fields.count(findings, "failed_samples");

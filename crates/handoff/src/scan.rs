@@ -118,13 +118,13 @@ impl Scan<'_> {
         });
         match (refusal, listed) {
             (Some(refusal), _) => Err(refusal),
-            (None, Ok(())) if total == 0 => Err(FileError::Missing.refusal("samples/*.json")),
+            (None, Ok(())) if total == 0 => Err(FileError::Missing.refusal(SAMPLES)),
             (None, Ok(())) => Ok((total, entries)),
             (None, Err(FileError::TooLarge { limit })) => {
                 let message = format!("more than {limit} samples failed");
                 Err(Refusal::new(RefusalKind::TooLarge, code::PACKAGE_TOO_LARGE, None, message))
             }
-            (None, Err(error)) => Err(error.refusal("samples/*.json")),
+            (None, Err(error)) => Err(error.refusal(SAMPLES)),
         }
     }
 

@@ -37,14 +37,23 @@ pub(super) fn check(
             directory.failed(entry, None, findings)?;
         }
     }
-    let samples = directory.samples(&failed, findings)?;
-
     let name = execution.report.as_str();
-    if let Some(report) = directory.json_as(name, code::INVALID_REPORT, findings)? {
-        report::check(&report, Some(name), findings);
-        compare(&report, name, execution, samples, &failed, findings);
+    let report = directory.json_as(name, code::INVALID_REPORT, findings)?;
+    let blamed: HashSet<&str> = report.as_ref().map(report::blamed).unwrap_or_default();
+    let samples = directory.samples(&Known { listed: &failed, blamed: &blamed }, findings)?;
+    if let Some(report) = &report {
+        report::check(report, Some(name), findings);
+        compare(report, name, execution, samples, &failed, findings);
     }
     Ok(())
+}
+
+/// What is known of samples before their files are looked at.
+struct Known<'a> {
+    /// Failed, and named by an index that says where their files are.
+    listed: &'a HashSet<&'a str>,
+    /// Failed by what the report says.
+    blamed: &'a HashSet<&'a str>,
 }
 
 /// What the report says against what is on disk. All of it is for people to look at.
@@ -99,15 +108,15 @@ impl Directory<'_> {
     }
 
     /// The parts of every other sample, found by the names in `samples/`, one at a time. Gives how many samples there are.
-    fn samples(&self, failed: &HashSet<&str>, findings: &mut Findings) -> Result<u64, Refusal> {
+    fn samples(&self, known: &Known<'_>, findings: &mut Findings) -> Result<u64, Refusal> {
         let samples = summary::join(self.dir, SAMPLES)?;
         let mut count = 0;
         let mut refusal = None;
         let listed = self.check.files.list(&samples, &mut |name| {
             let Some(id) = sample_of(name) else { return Ok(()) };
             count += 1;
-            if !failed.contains(id)
-                && let Err(refused) = self.other(id, findings)
+            if !known.listed.contains(id)
+                && let Err(refused) = self.other(id, known.blamed.contains(id), findings)
             {
                 refusal = Some(refused);
                 return Err(FileError::Missing);
@@ -120,7 +129,7 @@ impl Directory<'_> {
         match listed {
             Err(FileError::Missing) | Ok(()) if count == 0 => {
                 let message = "there must be at least one sample";
-                findings.error(code::PERSISTENCE_INCOMPLETE, Place::file("samples/*.json"), message);
+                findings.error(code::PERSISTENCE_INCOMPLETE, Place::file(SAMPLES), message);
             }
             Ok(()) => {}
             Err(error) => error.report(Place::file(SAMPLES), findings),
@@ -129,7 +138,7 @@ impl Directory<'_> {
     }
 
     /// HO-08: what failed must be explained; what passed may be.
-    fn other(&self, id: &str, findings: &mut Findings) -> Result<(), Refusal> {
+    fn other(&self, id: &str, blamed: bool, findings: &mut Findings) -> Result<(), Refusal> {
         for part in Part::CASE {
             let path = match part.path(id) {
                 Ok(path) => path,
@@ -142,13 +151,21 @@ impl Directory<'_> {
             let place = Place::file(path.as_str());
             match (self.part(&path, id, place, findings, |_| true)?, part) {
                 (Ok(()), _) => {}
-                (Err(FileError::Missing), Part::Attribution) => {
+                (Err(FileError::Missing), Part::Attribution) if !blamed && !self.says_failed(id)? => {
                     findings.warning("attribution_missing", place, "is missing; the sample passed");
                 }
                 (Err(error), _) => error.report(place, findings),
             }
         }
         Ok(())
+    }
+
+    /// Whether the evaluation of a sample says that it failed. It is read only where nothing explains the sample.
+    fn says_failed(&self, id: &str) -> Result<bool, Refusal> {
+        let path = summary::join(self.dir, &Part::Evaluation.file(id))?;
+        // Whatever is wrong with the file itself is told of where the file is looked at.
+        let value = self.check.read(&path).ok().and_then(|bytes| summary::parse(&bytes).ok());
+        Ok(value.is_some_and(|value| value.get("passed") == Some(&Value::Bool(false))))
     }
 
     /// One file of a sample: there, and in a deep check also what it should be.

@@ -33,8 +33,9 @@ fn every_file_of_a_failed_sample_must_be_there() {
 /// HO-08
 #[test]
 fn every_other_sample_needs_a_trace_and_an_evaluation_and_should_have_an_attribution() {
-    let [_, trace, evaluation, attribution] = case_files("BS_MT_010");
+    let [_, trace, evaluation, attribution] = case_files("BS_MT_002");
     let world = World::seed();
+    world.case("BS_MT_002", &json!({ "sample_id": "BS_MT_002" }));
     world.remove(&attribution);
     let warnings = world.check(&package(execution())).unwrap();
     let warning = warnings.iter().find(|problem| problem.code == "attribution_missing").unwrap();
@@ -42,6 +43,28 @@ fn every_other_sample_needs_a_trace_and_an_evaluation_and_should_have_an_attribu
     world.remove(&trace);
     world.remove(&evaluation);
     incomplete(world.check(&package(execution())), &[&evaluation, &trace]);
+}
+
+/// HO-08: which samples failed is not for the index alone to say.
+#[test]
+fn a_failed_sample_that_is_not_in_the_index_needs_an_attribution() {
+    let [_, _, evaluation, attribution] = case_files("BS_MT_002");
+    let world = World::seed();
+    world.case("BS_MT_002", &json!({ "sample_id": "BS_MT_002" }));
+    world.remove(&attribution);
+    world.put(&evaluation, r#"{"sample_id":"BS_MT_002","passed":false}"#);
+    incomplete(world.check(&package(execution())), &[&attribution]);
+    incomplete(world.check_deep(&package(execution())), &[&attribution]);
+    for passed in [json!(true), json!(null), json!("false")] {
+        world.put(&evaluation, &json!({ "sample_id": "BS_MT_002", "passed": passed }).to_string());
+        assert!(codes(&world.check(&package(execution())).unwrap()).contains(&"attribution_missing"));
+    }
+    // The report is heard as well.
+    for pointer in ["/layer1_problems/0/affected_samples/0", "/layer1_problems/0/typical_case_id"] {
+        let report = with(value(SEED_REPORT), pointer, Some(json!("BS_MT_002")));
+        world.put("layer1_problems_report.json", &report.to_string());
+        incomplete(world.check(&package(execution())), &[&attribution]);
+    }
 }
 
 /// HO-08
@@ -76,8 +99,7 @@ fn an_iteration_that_is_not_there_misses_everything_in_sorted_order() {
     let world = World::empty();
     let refusal = world.check(&package(execution_of(&["b", "a"]))).unwrap_err();
     let mut expected: Vec<String> = [case_files("a"), case_files("b")].concat();
-    expected
-        .extend(["failure_summary.json", "layer1_problems_report.json", "samples/*.json"].map(str::to_owned));
+    expected.extend(["failure_summary.json", "layer1_problems_report.json", "samples"].map(str::to_owned));
     expected.sort();
     assert_eq!(names(&refusal.problems), expected);
 }
@@ -91,7 +113,7 @@ fn there_is_at_least_one_sample_and_one_iteration() {
     fs::create_dir(world.at("samples")).unwrap();
     world.put("samples/.hidden.json", "{}");
     world.put("samples/notes.txt", "x");
-    incomplete(world.check(&package(execution_of(&[]))), &["samples/*.json"]);
+    incomplete(world.check(&package(execution_of(&[]))), &["samples"]);
 
     let world = World::seed();
     let none = with(execution(), "/iteration_summary/total_iterations", Some(json!(0)));
@@ -263,8 +285,9 @@ fn progress_counts_the_files_that_were_looked_at() {
 #[test]
 fn a_shortened_package_answers_for_its_complete_index() {
     let world = World::seed();
-    world.put("failure_summary.json", &json!([entry("BS_MT_001"), entry("BS_MT_010")]).to_string());
-    let [.., attribution] = case_files("BS_MT_010");
+    world.case("BS_MT_002", &json!({ "sample_id": "BS_MT_002" }));
+    world.put("failure_summary.json", &json!([entry("BS_MT_001"), entry("BS_MT_002")]).to_string());
+    let [.., attribution] = case_files("BS_MT_002");
     world.remove(&attribution);
     let mut sent = execution_of(&["BS_MT_001"]);
     assert!(world.check(&package(sent.clone())).is_ok());

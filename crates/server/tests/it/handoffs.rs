@@ -111,6 +111,16 @@ async fn nothing_is_registered_before_everything_is_on_disk(api: Api) {
     assert!(files.iter().any(|file| file.ends_with("BS_MT_001_attribution.json")), "{files:?}");
     assert!(files.iter().any(|file| file.ends_with("BS_MT_003_trace.json")), "{files:?}");
     assert!(api.get(HANDOFFS).await.expect(200)["items"].as_array().unwrap().is_empty());
+    // A sample that the index leaves out has failed nonetheless, if its evaluation says so.
+    let tree = Tree::seed(&api);
+    for part in ["samples/X.json", "execution_traces/X_trace.json"] {
+        tree.write(part, &json!({ "sample_id": "X" }));
+    }
+    tree.write("evaluation_results/X_eval.json", &json!({ "sample_id": "X", "passed": false }));
+    let refused = api.post(HANDOFFS, example("execute_to_init")).await;
+    refused.expect_error(422, "persistence_incomplete");
+    let missing = &refused.json()["error"]["detail"]["missing"];
+    assert_eq!(missing, &json!(["attribution_analysis/X_attribution.json"]));
     let audit = api.get("/projects/p1/audit?limit=500").await.expect(200).to_string();
     assert!(!audit.contains("handoff.accept"));
 }
