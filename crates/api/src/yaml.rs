@@ -13,12 +13,16 @@ use std::{
 };
 
 /// The content types that say YAML; the first is the one we name.
-pub const CONTENT_TYPES: [&str; 3] = ["application/yaml", "application/x-yaml", "text/yaml"];
+pub const CONTENT_TYPES: [&str; 4] = ["application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml"];
+/// How the type of a document ends that has a name of its own and is written in YAML, as RFC 9512 has it.
+const SUFFIX: &str = "+yaml";
 
 /// Whether a `Content-Type` says YAML.
 pub fn is_yaml(content_type: &str) -> bool {
     let essence = content_type.split(';').next().unwrap_or("").trim();
-    CONTENT_TYPES.iter().any(|known| essence.eq_ignore_ascii_case(known))
+    let essence = essence.to_ascii_lowercase();
+    let named = essence.strip_prefix("application/").and_then(|rest| rest.strip_suffix(SUFFIX));
+    CONTENT_TYPES.contains(&essence.as_str()) || named.is_some_and(|name| !name.is_empty())
 }
 
 /// The same document as JSON text. A text without a document is `{}`, as an empty JSON body is.

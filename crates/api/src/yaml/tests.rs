@@ -202,10 +202,20 @@ fn any_text_is_either_json_or_refused() {
 
 #[test]
 fn content_types_are_read_without_their_parameters() {
-    for yaml in ["application/yaml", "application/x-yaml", "text/yaml; charset=utf-8", "Application/YAML "] {
+    for yaml in [
+        "application/yaml",
+        "application/x-yaml",
+        "text/yaml; charset=utf-8",
+        "Application/YAML ",
+        "text/x-yaml",
+        "application/vnd.cardwire.team+yaml",
+        "Application/OpenAPI+YAML; version=3",
+    ] {
         assert!(is_yaml(yaml), "{yaml}");
     }
-    for other in ["application/json", "text/plain", "", "application/yaml+x"] {
+    for other in
+        ["application/json", "text/plain", "", "application/yaml+x", "application/+yaml", "text/x+yaml"]
+    {
         assert!(!is_yaml(other), "{other}");
     }
 }

@@ -270,7 +270,13 @@ async fn yaml_is_the_same_document(api: Api) {
         ),
     ] {
         let made = put_as(&api, path, "application/yaml", text).await.expect(201);
-        for content_type in ["application/x-yaml", "text/yaml; charset=utf-8", "Application/YAML"] {
+        for content_type in [
+            "application/x-yaml",
+            "text/yaml; charset=utf-8",
+            "text/x-yaml",
+            "Application/YAML",
+            "application/vnd.cardwire+yaml",
+        ] {
             assert_eq!(put_as(&api, path, content_type, text).await.expect(200), made, "{path}");
         }
         assert_eq!(put(&api, path, &same).await.expect(200), made, "{path}: it is the same card");
