@@ -48,6 +48,8 @@ pub struct MessageOut {
     /// Who said it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub author_id: Option<String>,
+    /// Who brought it: `operator`, `agent`, `tool` or `external` (SEC-10).
+    pub origin: &'static str,
     /// Something in the card looks like a credential.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub suspected_credential: bool,
@@ -63,6 +65,7 @@ impl From<&Card> for MessageOut {
             tool_calls: card.tool_calls.clone(),
             tool_call_id: card.tool_call_id.clone(),
             author_id: card.author_id.clone(),
+            origin: card.origin.as_str(),
             suspected_credential: card.credential,
         }
     }

@@ -174,8 +174,12 @@ fn show(answer: Answer, output: Output) -> Result<(), Failure> {
         return Ok(());
     }
     output.line("")?;
-    let row = |message: &Value| vec![cell(&message["role"]), cell(&message["card_id"]), said(message)];
-    output.table_with_preview(&["ROLE", "CARD", "CONTENT"], messages.iter().map(row).collect())
+    let row = |message: &Value| {
+        let mut row = ["role", "card_id", "origin"].map(|name| cell(&message[name])).to_vec();
+        row.push(said(message));
+        row
+    };
+    output.table_with_preview(&["ROLE", "CARD", "ORIGIN", "CONTENT"], messages.iter().map(row).collect())
 }
 
 /// What a message says, or what it calls.

@@ -167,9 +167,10 @@ fn view(answer: Answer, output: Output) -> Result<(), Failure> {
     let seen: Value = answer.parse()?;
     let messages = seen["messages"].as_array().map_or(&[][..], Vec::as_slice);
     let row = |message: &Value| {
-        let mut row = ["card_id", "type", "role"].map(|name| cell(&message[name])).to_vec();
+        let mut row = ["card_id", "type", "role", "origin"].map(|name| cell(&message[name])).to_vec();
         row.push(text::content(message));
         row
     };
-    output.table_with_preview(&["CARD", "TYPE", "ROLE", "CONTENT"], messages.iter().map(row).collect())
+    let heads = ["CARD", "TYPE", "ROLE", "ORIGIN", "CONTENT"];
+    output.table_with_preview(&heads, messages.iter().map(row).collect())
 }

@@ -161,6 +161,8 @@ fn a_package_is_given_to_an_agent() {
         let view = home.json(&["turn", "view", sent["agent_turn_id"].as_str().unwrap(), "-p", "p1"]);
         let packages = view["messages"].as_array().unwrap().iter().filter(|m| m["type"] == "handoff.package");
         assert_eq!(packages.count(), 1, "{view:#}");
+        let table = home.ok(&["turn", "view", sent["agent_turn_id"].as_str().unwrap(), "-p", "p1"]);
+        assert!(table.contains("ORIGIN"), "SEC-10: {table}");
     });
 }
 

@@ -38,6 +38,7 @@ fn a_session_is_patched_listed_shown_and_deleted() {
         let table = home.ok(&["session", "show", "-p", "p1", "talk"]);
         assert!(table.starts_with("session_id:") && table.contains("ship it"), "{table}");
         assert!(table.contains("message 7") && table.contains("你好") && table.contains("human"), "{table}");
+        assert!(table.contains("ORIGIN") && table.contains("operator"), "SEC-10: {table}");
         assert!(!table.contains("reflection"), "what is not set is not shown: {table}");
 
         patch(home, "talk2", "{messages: {append: [{role: human, content: hi}]}}").ok();

@@ -131,6 +131,12 @@ async fn roles_come_from_metadata_and_result_fields_are_no_message(api: Api) {
     let messages = view(&api, leased, "").await["messages"].clone();
     assert_eq!(messages[2]["tool_calls"], json!([call]));
     assert_eq!((&messages[3]["role"], &messages[3]["tool_call_id"]), (&json!("tool"), &json!("c1")));
+    // SEC-10: whatever its author is called, a card says who brought it, as the card itself does.
+    for message in messages.as_array().unwrap() {
+        let path = format!("/projects/p1/cards/{}", message["card_id"].as_str().unwrap());
+        assert_eq!(message["origin"], api.get(&path).await.expect(200)["origin"], "{message}");
+    }
+    assert_eq!((&messages[0]["origin"], &messages[2]["origin"]), (&json!("operator"), &json!("agent")));
 }
 
 /// WK-02, CB-10
