@@ -20,6 +20,8 @@ pub struct ViewOut {
     pub card_ids: Vec<String>,
     /// What a model is sent of them, in order.
     pub messages: Vec<MessageOut>,
+    /// What is asked: the instruction that the turn was given, not one that it inherited.
+    pub instruction_card_id: Option<String>,
     /// What the deliverable must have: the latest `task.result_fields` in view, which is no message.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<serde_json::Value>)]
@@ -82,6 +84,7 @@ impl From<&TurnView> for ViewOut {
             output_box_id: seen.output_box.to_string(),
             card_ids: cards().map(|card| card.id.to_string()).collect(),
             messages: cards().filter(is_message).map(MessageOut::from).collect(),
+            instruction_card_id: seen.instruction.map(|id| id.to_string()),
             result_fields: view::result_fields(seen.cards.iter()).map(|card| card.content.clone()),
         }
     }

@@ -3,11 +3,13 @@
 
 use crate::{Kernel, KernelError};
 use cardwire_model::{
-    BoxHead, BoxId, Card, CardId, Entry, Generation, Item, Keys, ProjectId, Realm, Segment, Snapshot, limits,
+    BoxHead, BoxId, Card, CardId, Entry, Generation, Item, Keys, ProjectId, Realm, Segment, Snapshot,
+    Timestamp, limits,
 };
 use cardwire_protocol::{
     Rejection,
     facts::flatten::{self, Shown},
+    turn::view,
 };
 use cardwire_store::{BoxAt, StoreError};
 use std::{
@@ -62,6 +64,19 @@ pub struct Flat {
     shown: Vec<Shown>,
     /// The cards, aligned with `shown`, if they were read too, and the project's deletions at that time.
     cards: Option<(u64, Vec<Arc<Card>>)>,
+}
+
+impl Flat {
+    /// The cards, deleted or not, if they were read.
+    pub(crate) fn cards(&self) -> &[Arc<Card>] {
+        self.cards.as_ref().map_or(&[], |(_, cards)| cards)
+    }
+
+    /// What is asked of a turn that is given this as its context.
+    pub(crate) fn instruction(&self, now: Timestamp) -> Option<&Arc<Card>> {
+        let given = self.cards().iter().zip(&self.shown).filter(|(card, _)| card.is_visible(now));
+        view::instruction(given.map(|(card, shown)| (card, shown.source)))
+    }
 }
 
 type Key = (ProjectId, BoxId, Generation);
@@ -183,6 +198,18 @@ impl Kernel {
         Ok(BoxCards { cards, missing: gone.iter().map(|card| card.id).collect() })
     }
 
+    /// What is asked of a turn whose context is this box.
+    pub(crate) async fn instruction(
+        &self,
+        project: &ProjectId,
+        context_box: BoxId,
+    ) -> Result<Option<Arc<Card>>, KernelError> {
+        let BoxAt { head, deletions } = self.box_at(project, context_box).await?;
+        let need = Need::Entries { count: head.entries, cards: Some(deletions) };
+        let flat = self.flat(project, context_box, head.generation, need).await?;
+        Ok(flat.instruction(self.now()).cloned())
+    }
+
     /// Every card of a stretch of a box, deleted or not, from memory where it can.
     pub(crate) async fn reach_cards(
         &self,
@@ -217,13 +244,23 @@ impl Kernel {
         at: &BoxesAt,
         box_id: BoxId,
     ) -> Result<(Segment, Vec<Arc<Card>>), KernelError> {
+        let (reach, flat) = self.reached_with_sources(project, at, box_id).await?;
+        Ok((reach, flat.cards().to_vec()))
+    }
+
+    /// The same with where each card came from.
+    pub(crate) async fn reached_with_sources(
+        &self,
+        project: &ProjectId,
+        at: &BoxesAt,
+        box_id: BoxId,
+    ) -> Result<(Segment, Arc<Flat>), KernelError> {
         let missing = || Rejection::NotFound { what: "box", id: box_id.to_string() };
         let head = at.heads.get(&box_id).ok_or_else(missing)?;
         let need = Need::Entries { count: head.entries, cards: Some(at.deletions) };
         let flat = self.flat(project, box_id, head.generation, need).await?;
-        let cards: Vec<_> = flat.cards.iter().flat_map(|(_, cards)| cards).cloned().collect();
         // The cache may be ahead of the head that was read.
-        Ok((Segment { box_id, generation: head.generation, len: cards.len() as u32 }, cards))
+        Ok((Segment { box_id, generation: head.generation, len: flat.cards().len() as u32 }, flat))
     }
 
     /// The ids that a stretch of a box shows, deleted or not.

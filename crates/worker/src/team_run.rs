@@ -30,8 +30,9 @@ pub(crate) async fn run(desk: &Desk) -> Result<Rest, Trouble> {
         Ok(team) => team,
         Err(invalid) => return desk.fail("team_invalid", &invalid.to_string()).await,
     };
-    let context = desk.box_cards(&desk.lease.context_box_id).await?;
-    let asked = context.iter().find(|card| kind(card) == "task.instruction");
+    let seen = desk.view().await?;
+    let said = seen["messages"].as_array();
+    let asked = said.into_iter().flatten().find(|said| said["card_id"] == seen["instruction_card_id"]);
     let Some(query) = asked.and_then(|card| card["content"].as_str()) else {
         return desk.fail("query_missing", "the context of the run has no instruction").await;
     };

@@ -236,23 +236,23 @@ impl Fork<'_> {
 
     async fn context_box(&self, from: &str, given: &[String]) -> Result<String, Failure> {
         let mut wanted = swapped(given, &self.args.swaps);
-        if let Some(text) = &self.args.instruction {
-            let cards: Vec<Value> =
-                self.client.get(&self.route(&["boxes", from, "cards"])?).await?.parse()?;
-            let old = cards
-                .iter()
-                .find(|card| card["type"] == "task.instruction")
-                .map(|card| cell(&card["card_id"]));
-            let new = json!({ "content": text, "metadata": { "type": "task.instruction", "role": "user" } });
-            let new = cell(&self.post(self.route(&["l0", "cards"])?, &new).await?["card_id"]);
-            match old.and_then(|old| wanted.iter().position(|id| *id == old)) {
-                Some(place) => wanted[place] = new,
-                None => wanted.insert(0, new),
-            }
-        }
-        if wanted == given {
+        if wanted == given && self.args.instruction.is_none() {
             return Ok(from.to_owned());
         }
+        let seen = self.get(&["turns", &self.args.id, "view"]).await?;
+        let place = given.iter().position(|id| seen["instruction_card_id"] == *id);
+        let old = place.map(|place| wanted.remove(place));
+        let asked = match &self.args.instruction {
+            Some(text) => {
+                let new =
+                    json!({ "content": text, "metadata": { "type": "task.instruction", "role": "user" } });
+                Some(cell(&self.post(self.route(&["l0", "cards"])?, &new).await?["card_id"]))
+            }
+            None => old,
+        };
+        // A box that is written out does not tell what the original inherited: what is asked stands last.
+        wanted.retain(|id| Some(id) != asked.as_ref());
+        wanted.extend(asked);
         let made = self.post(self.route(&["l0", "boxes"])?, &json!({ "card_ids": wanted })).await?;
         Ok(cell(&made["box_id"]))
     }

@@ -50,7 +50,7 @@ impl Kernel {
         let TurnPayload { profile_box, context_box, output_box, .. } = payload;
         let boxes = self.boxes_at(project, vec![profile_box, context_box, output_box]).await?;
         let (_, profile) = self.reached(project, &boxes, profile_box).await?;
-        let (context, given) = self.reached(project, &boxes, context_box).await?;
+        let (context, given) = self.reached_with_sources(project, &boxes, context_box).await?;
         let (mut output, mut shown) = self.reached(project, &boxes, output_box).await?;
         let output_len = output.len;
         output.len = output.len.min(end);
@@ -65,10 +65,10 @@ impl Kernel {
         gathered.add(before, output, 0, |_| (Layer::Checkpoint, Cause::History));
         let now = self.now();
         let profile = profile.into_iter().rev().find(|card| is_profile(card) && card.is_visible(now));
-        let visible = given.iter().filter(|card| card.is_visible(now));
-        let instruction = view::instruction(visible.clone().map(AsRef::as_ref)).map(|card| card.id);
+        let instruction = given.instruction(now).map(|card| card.id);
+        let visible = given.cards().iter().filter(|card| card.is_visible(now));
         let result_fields = view::result_fields(visible).cloned();
-        gathered.add(&given, context, 0, |card| match Some(card.id) == instruction {
+        gathered.add(given.cards(), context, 0, |card| match Some(card.id) == instruction {
             true => (Layer::Query, Cause::Instruction),
             false => (Layer::Checkpoint, Cause::Context),
         });

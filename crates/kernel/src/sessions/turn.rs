@@ -7,7 +7,7 @@ use cardwire_model::{
     Card, CardId, Commit, Ended, InboxItem, InboxKind, ProjectId, Segment, SessionKey, Snapshot, TaskStatus,
     Timestamp, TurnId, TurnPayload, Write,
 };
-use cardwire_protocol::{Moment, Rejection, session::turn as memory, turn::view};
+use cardwire_protocol::{Moment, Rejection, session::turn as memory};
 use std::sync::Arc;
 
 /// What a session remembers.
@@ -36,8 +36,8 @@ impl Kernel {
         moment: &Moment,
     ) -> Result<Option<Commit>, KernelError> {
         let Some(answered) = answered(snapshot, commit) else { return Ok(None) };
-        let context = self.box_cards(project, answered.payload.context_box).await?.cards;
-        let input = view::instruction(context.iter().map(AsRef::as_ref)).map(|card| card.content.clone());
+        let asked = self.instruction(project, answered.payload.context_box).await?;
+        let input = asked.map(|card| card.content.clone());
         let deliverable = match written(commit, answered.deliverable) {
             Some(card) => card.content.clone(),
             None => self.own_card(project, answered.deliverable).await?.content.clone(),

@@ -40,6 +40,8 @@ pub struct TurnView {
     pub output_box: BoxId,
     /// The visible cards in order.
     pub cards: Vec<Arc<Card>>,
+    /// What is asked.
+    pub instruction: Option<CardId>,
 }
 
 impl Kernel {
@@ -178,7 +180,9 @@ impl Kernel {
             cards.extend(of_box.into_iter().map(|card| (card.id, card)));
         }
         let cards = ids.iter().filter_map(|id| cards.get(id).cloned()).collect();
-        Ok(TurnView { item, context_box: payload.context_box, output_box: payload.output_box, cards })
+        let instruction = self.instruction(project, payload.context_box).await?.map(|card| card.id);
+        let (context_box, output_box) = (payload.context_box, payload.output_box);
+        Ok(TurnView { item, context_box, output_box, cards, instruction })
     }
 
     /// Where a turn's own part of its output box begins, and where what it sees of it ends. `head` is the agent's while this

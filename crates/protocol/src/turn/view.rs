@@ -1,6 +1,6 @@
 //! What a turn sees (WK-02, WK-03, CB-15, CB-17): its context and its output, and nothing else.
 
-use cardwire_model::{Card, CardId, CardKind, Role};
+use cardwire_model::{Card, CardId, CardKind, EntrySource, Role};
 use std::collections::HashSet;
 
 /// Whether a model is sent a card of this kind as a message. What a deliverable must have is said in the system prompt
@@ -21,12 +21,25 @@ pub fn result_fields<'a, C: AsRef<Card>>(
     context.rfind(|card| is_result_fields(&(*card).as_ref().kind))
 }
 
-/// What is asked of a turn: the last instruction it was given, else the last thing anybody said to it.
-pub fn instruction<'a>(context: impl DoubleEndedIterator<Item = &'a Card> + Clone) -> Option<&'a Card> {
-    let from_user = |card: &&'a Card| card.role == Role::User;
-    let mut said = context.rev().filter(from_user);
-    let named = said.clone().find(|card| card.kind.as_str() == "task.instruction");
-    named.or_else(|| said.next())
+/// What is asked of a turn (X-01, CM-02): the last instruction that was put into its context for it. What it inherited may
+/// hold instructions of other turns, and stands before or after its own; only where there is nothing else is the newest of
+/// them meant. A context without instructions asks the last thing that anybody said in it, again what was not inherited
+/// first.
+pub fn instruction<'a, C: AsRef<Card>>(
+    context: impl DoubleEndedIterator<Item = (&'a C, EntrySource)> + Clone,
+) -> Option<&'a C> {
+    let said = context.filter(|(card, _)| card.as_ref().role == Role::User);
+    let named = said.clone().filter(|(card, _)| card.as_ref().kind.as_str() == "task.instruction");
+    let is_own = |(_, source): &(&'a C, EntrySource)| match source {
+        EntrySource::Direct | EntrySource::Argument(_) | EntrySource::Parent => true,
+        EntrySource::Inherited => false,
+    };
+    let own = named.clone().rfind(is_own);
+    let asked = own
+        .or_else(|| named.max_by_key(|(card, _)| card.as_ref().created_at))
+        .or_else(|| said.clone().rfind(is_own))
+        .or_else(|| said.clone().next_back());
+    asked.map(|(card, _)| card)
 }
 
 /// The cards of a turn in order: what the output box held when the turn was leased, then the context, then what the
@@ -43,6 +56,8 @@ pub fn order(context: &[CardId], output: &[CardId], watermark: usize) -> Vec<Car
 mod tests {
     use super::*;
     use crate::fixtures::card_id;
+    use cardwire_model::{CanonicalJson, CardDraft, Origin, Timestamp};
+    use std::sync::Arc;
 
     fn ids(numbers: &[u128]) -> Vec<CardId> {
         numbers.iter().map(|n| card_id(*n)).collect()
@@ -54,6 +69,56 @@ mod tests {
         let said = |kind: &str| is_message(&CardKind::from_stored(kind));
         assert!(!said("task.result_fields") && !said("session.summary"));
         assert!(said("session.message") && said("tool.result") && said("meta.parent_pointer"));
+    }
+
+    const NEW: EntrySource = EntrySource::Argument(0);
+    const OLD: EntrySource = EntrySource::Inherited;
+    const PUT: EntrySource = EntrySource::Direct;
+
+    /// A card of a kind, written at this time, which is its id, too.
+    fn said(kind: &str, role: &str, at: u32) -> Arc<Card> {
+        let draft = CardDraft {
+            content: CanonicalJson::string("x").unwrap(),
+            metadata: CanonicalJson::from_value(&serde_json::json!({ "type": kind, "role": role })).unwrap(),
+            tool_calls: None,
+            tool_call_id: None,
+            ttl_seconds: None,
+        };
+        let now = Timestamp::from_micros(i64::from(at));
+        Arc::new(draft.into_card(card_id(u128::from(at)), Origin::Agent, now).unwrap())
+    }
+
+    /// Which card is asked, by the time at which it was written.
+    fn asked(context: &[(&str, u32, EntrySource)]) -> Option<CardId> {
+        let role = |kind: &str| if kind.starts_with("meta.") { "system" } else { "user" };
+        let cards: Vec<_> =
+            context.iter().map(|(kind, at, source)| (said(kind, role(kind), *at), *source)).collect();
+        instruction(cards.iter().map(|(card, source)| (card, *source))).map(|card| card.id)
+    }
+
+    /// X-01, CM-02
+    #[test]
+    fn what_is_asked_is_what_was_packed_for_the_turn_wherever_it_stands() {
+        let (task, pointer) = ("task.instruction", "meta.parent_pointer");
+        let parent = (pointer, 9, EntrySource::Parent);
+        let new = Some(card_id(8));
+        assert_eq!(asked(&[(task, 8, NEW), (task, 1, OLD), (task, 2, OLD), parent]), new);
+        assert_eq!(asked(&[(task, 1, OLD), (task, 2, OLD), (task, 8, NEW), parent]), new);
+        assert_eq!(asked(&[(task, 8, NEW), ("my.note", 1, OLD), parent]), new);
+        assert_eq!(asked(&[(task, 1, OLD), (task, 8, PUT)]), new, "a fork with something of its own");
+        assert_eq!(asked(&[(task, 7, NEW), (task, 8, NEW)]), new, "the last of two rules");
+        assert_eq!(asked(&[(task, 9, PUT), (task, 8, PUT)]), new, "nothing is inherited: the order counts");
+    }
+
+    ///
+    #[test]
+    fn a_turn_without_an_instruction_of_its_own_is_asked_the_newest_else_what_was_said_last() {
+        let task = "task.instruction";
+        assert_eq!(asked(&[(task, 3, OLD), (task, 1, OLD)]), Some(card_id(3)), "a fork of what was packed");
+        assert_eq!(asked(&[("my.note", 9, NEW), (task, 3, OLD)]), Some(card_id(3)));
+        assert_eq!(asked(&[("my.note", 5, NEW), ("my.note", 2, OLD)]), Some(card_id(5)));
+        assert_eq!(asked(&[("my.note", 5, OLD), ("my.note", 2, OLD)]), Some(card_id(2)));
+        assert_eq!(asked(&[("meta.parent_pointer", 1, EntrySource::Parent)]), None);
     }
 
     /// WK-02, WK-03

@@ -150,6 +150,14 @@ fn a_fork_may_have_another_instruction_or_another_card() {
         let new = stage.home.put_card("How many, in German?");
         let sides = stage.json(&["turn", "fork", &turn, "--swap", &format!("{old}={new}")]);
         assert_eq!(sides["fork"]["output"], "Drei.");
+        // Another instruction among what is given is not the one that is asked, nor the one that is replaced.
+        let pointer = text(&stage.json(&["box", "show", &context])["card_ids"][1]).to_owned();
+        let swap = format!("{pointer}={new}");
+        let sides = stage.json(&["turn", "fork", &turn, "--swap", &swap]);
+        assert_eq!(sides["fork"]["output"], "Three.");
+        let french = "How many, in French?";
+        let sides = stage.json(&["turn", "fork", &turn, "--swap", &swap, "--instruction", french]);
+        assert_eq!(sides["fork"]["output"], "Trois.");
         let wrong = stage.home.cardwire(&["turn", "fork", &turn, "--project", "p1", "--at", "9"]);
         wrong.failed(2, "`--at` must be 1 to 1");
         stage

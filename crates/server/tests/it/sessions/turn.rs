@@ -8,6 +8,7 @@ on_both! {
     st_07_a_turn_that_failed_leaves_memory_alone;
     st_07_a_turn_that_was_lost_and_done_again_is_remembered_once;
     st_07_the_session_is_named_when_the_turn_is_sent;
+    x_01_what_was_packed_is_asked_and_remembered_not_what_was_inherited;
     st_05_as_many_questions_as_turns;
 }
 
@@ -66,6 +67,53 @@ async fn st_07_a_turn_that_was_lost_and_done_again_is_remembered_once(api: Api) 
     api.verb(&first, ":finish", json!({ "status": "success" })).await.expect_error(401, "unauthenticated");
     let session = api.get("/projects/p1/sessions/s?namespace=n").await.expect(200);
     assert_eq!(texts(&session["messages"]), ["what is it?", "done"]);
+}
+
+/// X-01, CM-02, ST-07: in either order of packing.
+async fn x_01_what_was_packed_is_asked_and_remembered_not_what_was_inherited(api: Api) {
+    api.profile("p1").await;
+    let old = api.context("old question").await;
+    for (session, order) in [("s1", "args_first"), ("s2", "inherit_first")] {
+        let packed = json!({
+            "tool_suffix": "ask", "source_agent_id": "boss",
+            "arguments": { "instruction": "new question", "boxes": [old] },
+            "handover": {
+                "target_profile_config": { "profile_name": "Helper" },
+                "context_packing_config": {
+                    "pack_arguments": [{ "arg_key": "instruction" }],
+                    "inherit_context": { "include_boxes_from_args": ["boxes"], "include_parent": true },
+                    "order": order,
+                },
+            },
+        });
+        let packed = api.post("/projects/p1/pmo/pack_context", packed).await.expect(201);
+        let context = packed["context_box_id"].as_str().unwrap();
+        let shown = api.shown("p1", context).await;
+        let asked = if order == "args_first" { &shown[0] } else { &shown[1] };
+        let config = json!({ "session_id": session });
+        let order = json!({ "context_box_id": context, "runtime_config": config });
+        let turn = api.dispatch_with("a1", order).await;
+        let leased = api.claim_with(json!({ "start": true })).await.remove(0);
+        assert_eq!(leased.turn, turn.id);
+        let view = api.with(&leased.token, "GET", &leased.path("/view"), "").await.expect(200);
+        assert_eq!(view["instruction_card_id"], json!(asked));
+
+        let call = api.verb(&leased, "/calls", json!({ "model": "m" })).await.expect(201);
+        let request: Value = serde_json::from_str(call["request"].as_str().unwrap()).unwrap();
+        let messages = request["messages"].as_array().unwrap();
+        let of_people = || messages.iter().filter(|message| message["role"] == "user");
+        let said: Vec<_> = of_people().map(|message| message["content"].as_str().unwrap()).collect();
+        assert_eq!(said, ["old question", "new question"]);
+        assert_eq!(messages.last(), of_people().next_back(), "the newest instruction comes last");
+        let id = call["call_id"].as_str().unwrap();
+        let shown = api.get(&format!("/projects/p1/calls/{id}/context")).await.expect(200);
+        let entries = shown["entries"].as_array().unwrap();
+        let query = entries.iter().find(|entry| entry["layer"] == "query").unwrap();
+        assert_eq!(query["card_id"], json!(asked));
+
+        api.verb(&leased, ":finish", json!({ "status": "success", "deliverable": "42" })).await.expect(200);
+        assert_eq!(texts(&api.session(session).await["messages"]), ["new question", "42"]);
+    }
 }
 
 async fn st_07_the_session_is_named_when_the_turn_is_sent(api: Api) {
