@@ -415,6 +415,30 @@ fn a_step_on_rows_of_before_needs_a_turn_that_was_left_alone() {
     assert!(holds(&decided(&agent), &agent));
 }
 
+/// API-17: steps carry `call_id` when they called a model, whatever is said of them afterwards.
+#[test]
+fn a_step_that_is_written_again_keeps_its_call() {
+    let (mut agent, fence) = TestAgent::running();
+    let mut take = |call: Option<&str>, request_box, phase: &str| {
+        let step = NewStep {
+            id: Some("step_1".parse().unwrap()),
+            phase: phase.to_owned(),
+            status: None,
+            call_id: call.map(str::to_owned),
+            request_box,
+            metadata: json("{}"),
+        };
+        agent.run(&Command::Step(TakeStep { fence: fence.clone(), step, records: vec![] })).unwrap();
+        let step = agent.steps[0].clone();
+        (step.phase, step.call_id, step.request_box)
+    };
+    let own =
+        |phase: &str, call: &str, n| (phase.to_owned(), Some(call.to_owned()), Some(fixtures::box_id(n)));
+    assert_eq!(take(Some("call_1"), Some(fixtures::box_id(1)), "call"), own("call", "call_1", 1));
+    assert_eq!(take(None, None, "act"), own("act", "call_1", 1));
+    assert_eq!(take(Some("call_2"), None, "call"), own("call", "call_2", 1), "another call takes its place");
+}
+
 /// WD-12: the last digits of two turns may be the same.
 #[test]
 fn the_step_of_a_reap_does_not_collide_with_another_turns() {

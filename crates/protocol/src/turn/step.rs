@@ -32,9 +32,9 @@ pub struct NewStep {
     pub phase: String,
     /// How it ended.
     pub status: Option<String>,
-    /// The model call it made.
+    /// The model call it made; the one that the step is known to have made when absent.
     pub call_id: Option<String>,
-    /// What the model was sent.
+    /// What the model was sent; as for the call.
     pub request_box: Option<BoxId>,
     /// Whatever the worker keeps with it: an object.
     pub metadata: CanonicalJson,
@@ -110,6 +110,9 @@ pub(super) fn write(work: &mut Work<'_>, snapshot: &Snapshot, new: &NewStep) -> 
     if existing.is_some_and(|step| step.turn_id != live.turn_id) {
         return Err(Rejection::Conflict("step_id belongs to another turn".to_owned()));
     }
+    // A step that called a model has done so whatever else is said of it later (API-17).
+    let (call_id, request_box) =
+        existing.map_or((None, None), |step| (step.call_id.clone(), step.request_box));
     let step = Step {
         id: new.id.clone().unwrap_or_else(|| work.step_id()),
         agent_id: head.agent_id.clone(),
@@ -117,8 +120,8 @@ pub(super) fn write(work: &mut Work<'_>, snapshot: &Snapshot, new: &NewStep) -> 
         epoch: head.epoch,
         phase: new.phase.clone(),
         status: new.status.clone(),
-        call_id: new.call_id.clone(),
-        request_box: new.request_box,
+        call_id: new.call_id.clone().or(call_id),
+        request_box: new.request_box.or(request_box),
         output_len: work.output_len(),
         trace_id: live.trace_id.clone(),
         metadata: new.metadata.clone(),

@@ -19,6 +19,7 @@ on_both! {
     cc_08_without_sharing_there_are_prompt_memory_and_question;
     st_07_the_memory_of_the_session_comes_before_the_question;
     the_profile_says_what_the_request_does_not;
+    api_17_a_step_that_is_written_again_keeps_its_call;
 }
 
 async fn call(api: &Api, leased: &Leased, more: Value) -> Value {
@@ -320,4 +321,28 @@ async fn the_profile_says_what_the_request_does_not(api: Api) {
     );
     let manifest = show(&api, &made, "").await["manifest"].clone();
     assert_eq!((&manifest["window"], &manifest["reserve"]), (&json!(9_000), &json!(0)));
+}
+
+/// API-17, OB-04, RP-03: what was spent is known of the call, and the turn is known by it.
+async fn api_17_a_step_that_is_written_again_keeps_its_call(api: Api) {
+    let leased = api.running("a1").await;
+    let made = call(&api, &leased, json!({})).await;
+    let usage = json!({ "usage": { "input_tokens": 10, "output_tokens": 2 } });
+    let step = json!({ "step_id": made["step_id"], "phase": "answered", "metadata": usage });
+    api.verb(&leased, "/steps", step).await.expect(201);
+    let steps = api.items("state/steps").await;
+    assert_eq!(steps.len(), 1);
+    assert_eq!(
+        (&steps[0]["phase"], &steps[0]["call_id"]),
+        (&json!("answered"), &made["call_id"]),
+        "what is not said stays"
+    );
+    let cost = format!("/projects/p1/cost?agent_turn_id={}&by=layer", leased.turn);
+    let cost = api.get(&cost).await.expect(200);
+    let layers: Vec<_> = cost["items"].as_array().unwrap().iter().map(|item| &item["name"]).collect();
+    assert!(layers.contains(&&json!("query")), "{cost}");
+    let path =
+        format!("/projects/p1/context:diff?left={}&right={}", leased.turn, made["call_id"].as_str().unwrap());
+    let diff = api.get(&path).await.expect(200);
+    assert_eq!((&diff["tokens_left"], &diff["delta"]), (&made["total_tokens"], &json!(0)), "{diff}");
 }

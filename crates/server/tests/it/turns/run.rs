@@ -103,6 +103,7 @@ async fn a_step_is_written_and_changed(api: Api) {
     let step = &steps[0];
     assert_eq!((&step["phase"], &step["status"]), (&json!("act"), &json!("success")));
     assert_eq!((&step["call_id"], &step["output_len"]), (&json!("call_9"), &json!(1)));
+    assert_eq!(step["request_box_id"], json!(request), "what is not said stays");
     assert_eq!((&step["agent_turn_id"], &step["turn_epoch"]), (&json!(leased.turn), &json!(1)));
     assert_eq!(api.told("agent.step").await.len(), 2);
     let other = api.running("a2").await;
