@@ -9,6 +9,7 @@ pub(crate) mod notes;
 pub(crate) mod offer;
 pub(crate) mod on_bus;
 pub(crate) mod submit;
+pub(crate) mod todo;
 
 use crate::{
     card::Answer,
@@ -112,7 +113,8 @@ impl Bench<'_> {
         if !self.profile.allows(&call.name) || (by_name && !self.profile.names(&call.name)) {
             return failed("tool_not_allowed", format!("{} is not among the tools of this agent", call.name));
         }
-        let Some(arguments) = call.arguments.as_object() else {
+        let given = todo::arguments(&call.name, &call.arguments);
+        let Some(arguments) = given.as_object() else {
             return failed(
                 "invalid_arguments",
                 format!("the arguments of {} must be a JSON object", call.name),

@@ -30,7 +30,9 @@ fn updates_of(payload: &Value) -> (Vec<&Value>, Option<&Value>) {
         Some(update) => (vec![], Some(update)),
         None => match payload {
             Value::Array(updates) => (updates.iter().collect(), None),
-            Value::Object(members) if members.contains_key("id") => (vec![], Some(payload)),
+            Value::Object(members) if members.contains_key("id") || members.contains_key("item_id") => {
+                (vec![], Some(payload))
+            }
             Value::Object(_) | Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
                 (vec![], None)
             }
@@ -145,6 +147,11 @@ mod tests {
         assert_eq!(ids(todo.as_ref()), [("t2", "b")]);
         for status in ["completed", "failed", "skipped", "aborted"] {
             assert_eq!(after(&[two.clone(), done("t1", status), done("t2", status)]), None, "{status}");
+        }
+        for bare in
+            [json!({ "id": "t1", "status": "running" }), json!({ "item_id": "t1", "status": "running" })]
+        {
+            assert_eq!(after(&[two.clone(), bare]).unwrap().items[0].status, TodoStatus::Running, "TD-06");
         }
         let running = after(&[two, json!([{ "id": "t1", "status": "running", "result": "half" }])]).unwrap();
         let item = &running.items[0];

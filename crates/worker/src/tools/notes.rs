@@ -1,6 +1,6 @@
 //! Tools that read what was handed over, keep the list of things to do, and search the project's knowledge.
 
-use super::text_argument;
+use super::{text_argument, todo};
 use crate::{
     card::Answer,
     desk::Desk,
@@ -17,8 +17,14 @@ pub(crate) async fn run(desk: &Desk, call: &Call, arguments: &Map<String, Value>
     match call.name.as_str() {
         "read_card" => read_card(desk, &call.arguments).await,
         "read_box" => read_box(desk, &call.arguments).await,
-        "plan_todo" => patch_todo(desk, json!({ "plan": arguments })).await,
-        "report_todo" => patch_todo(desk, json!({ "updates": arguments.get("updates") })).await,
+        "plan_todo" => match todo::check_plan(arguments) {
+            Ok(()) => patch_todo(desk, json!({ "plan": arguments })).await,
+            Err(wrong) => Ok(Answer::failed("invalid_arguments", wrong)),
+        },
+        todo::REPORT => match todo::updates(arguments) {
+            Ok(updates) => patch_todo(desk, json!({ "updates": updates })).await,
+            Err(wrong) => Ok(Answer::failed("invalid_arguments", wrong)),
+        },
         "search_knowledge" => search(desk, &call.arguments).await,
         name => Ok(Answer::failed("unknown_tool", format!("there is no tool {name}"))),
     }

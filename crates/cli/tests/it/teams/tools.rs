@@ -52,6 +52,36 @@ fn a_tool_that_nobody_knows_is_answered_and_the_turn_goes_on() {
     });
 }
 
+/// TD-06: an update by itself, a list of them, or under `updates`; what cannot be understood is refused.
+#[test]
+fn a_report_on_the_list_is_taken_in_each_of_its_forms_or_refused() {
+    let update = |id: &str, status: &str| json!({ "id": id, "status": status });
+    let plan = json!({ "op": "add", "items": ["one", "two", "three"], "goal": "all" });
+    let rules = json!([
+        calls("a", 1, &[("plan_todo", plan), ("report_todo", update("t2", "running"))]),
+        calls("a", 2, &[("report_todo", json!([update("t1", "completed")]).to_string().into())]),
+        calls("a", 3, &[("report_todo", json!({ "updates": [update("t3", "running")] }))]),
+        calls("a", 4, &[("report_todo", update("t2", "done")), ("plan_todo", json!({ "items": "four" }))]),
+        says("a", "Under way."),
+    ]);
+    let team = crew("sequential", &["a"], rules);
+    on_both_stores(|stage| {
+        assert_eq!(stage.run(&team, "Go.", &["--session", "s"]).deliverable(), "Under way.");
+        let results = stage.tool_results(&stage.turns_of("a")[0]);
+        let told: Vec<_> = results.iter().map(|result| text(&result["status"])).collect();
+        assert_eq!(told, ["success", "success", "success", "success", "failed", "failed"], "{results:#?}");
+        for (result, wrong) in [(&results[4], "updates/0/status must be one of"), (&results[5], "items must")]
+        {
+            assert_eq!(result["error"]["code"], "invalid_arguments");
+            assert!(text(&result["error"]["message"]).contains(wrong), "{result}");
+        }
+        let session = stage.session("s");
+        let items = session["todo"]["items"].as_array().unwrap_or_else(|| panic!("{session}"));
+        let items: Vec<_> = items.iter().map(|item| (text(&item["id"]), text(&item["status"]))).collect();
+        assert_eq!(items, [("t2", "running"), ("t3", "running")]);
+    });
+}
+
 /// SEC-08: control words in what a tool says have no power.
 #[test]
 fn a_tool_elsewhere_is_called_once_with_a_signature() {
