@@ -68,6 +68,12 @@ pub enum ModelError {
         /// See [`Self::Authentication`].
         message: String,
     },
+    /// It failed in a way of its own: a script says so.
+    #[error("failed: {message}")]
+    Failed {
+        /// See [`Self::Authentication`].
+        message: String,
+    },
     /// The script has no answer to this request, and the message quotes it.
     #[error("no rule: {message}")]
     NoRule {
@@ -78,7 +84,7 @@ pub enum ModelError {
 
 impl ModelError {
     /// The names of all kinds.
-    pub const KINDS: [&'static str; 11] = [
+    pub const KINDS: [&'static str; 12] = [
         "authentication",
         "rate_limited",
         "overloaded",
@@ -89,6 +95,7 @@ impl ModelError {
         "filtered",
         "server",
         "malformed",
+        "failed",
         "no_rule",
     ];
 
@@ -105,6 +112,7 @@ impl ModelError {
             Self::Filtered { .. } => "filtered",
             Self::Server { .. } => "server",
             Self::Malformed { .. } => "malformed",
+            Self::Failed { .. } => "failed",
             Self::NoRule { .. } => "no_rule",
         }
     }
@@ -122,24 +130,31 @@ impl ModelError {
             | Self::BadRequest { .. }
             | Self::Filtered { .. }
             | Self::Malformed { .. }
+            | Self::Failed { .. }
             | Self::NoRule { .. } => false,
         }
     }
 
-    /// The error of a kind, which may also be called `overflow` or `context_length_exceeded`.
+    /// The error of a kind, however it is spelt: `RateLimited` is `rate_limited`. A request that is too long has other names
+    /// elsewhere, too: `overflow`, `context_overflow`, `ContextLengthExceeded`.
     pub fn named(kind: &str, message: String) -> Option<Self> {
-        Some(match kind {
+        let is_part = |c: &char| !matches!(c, '_' | '-' | ' ');
+        let plain: String = kind.chars().filter(is_part).flat_map(char::to_lowercase).collect();
+        Some(match plain.as_str() {
             "authentication" => Self::Authentication { message },
-            "rate_limited" => Self::RateLimited { message, retry_after: None },
+            "ratelimited" => Self::RateLimited { message, retry_after: None },
             "overloaded" => Self::Overloaded { message },
             "timeout" => Self::Timeout { message },
             "network" => Self::Network { message },
-            "context_length" | "context_length_exceeded" | "overflow" => Self::ContextLength { message },
-            "bad_request" => Self::BadRequest { message },
+            "contextlength" | "contextlengthexceeded" | "contextoverflow" | "overflow" => {
+                Self::ContextLength { message }
+            }
+            "badrequest" => Self::BadRequest { message },
             "filtered" => Self::Filtered { message },
             "server" => Self::Server { message },
             "malformed" => Self::Malformed { message },
-            "no_rule" => Self::NoRule { message },
+            "failed" => Self::Failed { message },
+            "norule" => Self::NoRule { message },
             _ => return None,
         })
     }
@@ -165,7 +180,12 @@ mod tests {
             }
         }
         assert_eq!(retryable, ["rate_limited", "overloaded", "timeout", "network", "server"]);
-        assert_eq!(ModelError::named("overflow", String::new()).unwrap().kind(), "context_length");
+        let long =
+            ["overflow", "context_overflow", "CONTEXTOVERFLOW", "ContextLengthExceeded", "context length"];
+        for name in long {
+            assert_eq!(ModelError::named(name, String::new()).unwrap().kind(), "context_length", "{name}");
+        }
+        assert_eq!(ModelError::named("RateLimited", String::new()).unwrap().kind(), "rate_limited");
         assert_eq!(ModelError::named("exploded", String::new()), None);
     }
 }

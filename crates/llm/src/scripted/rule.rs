@@ -175,21 +175,27 @@ fn parse_call(path: &str, call: &Value) -> Result<Call, ConfigError> {
     })
 }
 
+/// A kind of error, or what a failure of no such kind says: `error: TEXT`, or `error: {kind?, message?}`.
 fn parse_error(path: &str, error: &Value) -> Result<ModelError, ConfigError> {
-    let (at, kind, message) = match error.as_str() {
-        Some(kind) => (path.to_owned(), kind.to_owned(), None),
-        None => {
+    let (kind, message) = match error {
+        Value::String(text) => (Some(text.clone()), None),
+        Value::Object(_) => {
             let reader = Reader::new(path, error, &["kind", "message"])?;
-            let kind = reader.string("kind")?;
-            let kind = kind.ok_or_else(|| ConfigError::new(reader.path("kind"), "is missing"))?;
-            (reader.path("kind"), kind, reader.string("message")?)
+            (reader.string("kind")?, reader.string("message")?)
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => {
+            return Err(ConfigError::new(path, "must be a text, or an object with `kind` and `message`"));
         }
     };
-    let message = message.unwrap_or_else(|| "the script says so".to_owned());
-    ModelError::named(&kind, message).ok_or_else(|| {
-        let kinds = ModelError::KINDS.join(", ");
-        ConfigError::new(at, format!("`{kind}` is no kind of error; there are {kinds}"))
-    })
+    let said = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
+    let (kind, message) = match (said(kind), said(message)) {
+        (None, None) => return Err(ConfigError::new(path, "needs a kind of error, or a message")),
+        (None, Some(message)) => return Ok(ModelError::Failed { message }),
+        (Some(kind), message) => (kind, message),
+    };
+    let given = message.clone().unwrap_or_else(|| "the script says so".to_owned());
+    let own = || message.map_or_else(|| kind.clone(), |message| format!("{kind}: {message}"));
+    Ok(ModelError::named(&kind, given).unwrap_or_else(|| ModelError::Failed { message: own() }))
 }
 
 fn text_or_json(value: &Value) -> String {

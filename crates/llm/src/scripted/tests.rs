@@ -131,6 +131,24 @@ async fn errors_are_those_of_real_models() {
     assert_eq!(second, slow);
 }
 
+#[tokio::test]
+async fn a_rule_may_fail_with_any_words() {
+    let failed = |message: &str| ModelError::Failed { message: message.to_owned() };
+    let long = |message: &str| ModelError::ContextLength { message: message.to_owned() };
+    for (error, expected) in [
+        (json!("the model exploded"), failed("the model exploded")),
+        (json!({ "message": "boom" }), failed("boom")),
+        (json!({ "kind": "explosion", "message": "boom" }), failed("explosion: boom")),
+        (json!({ "kind": "failed", "message": "boom" }), failed("boom")),
+        (json!("ContextLengthExceeded"), long("the script says so")),
+        (json!({ "kind": "CONTEXT_OVERFLOW", "message": "9 > 8" }), long("9 > 8")),
+    ] {
+        let model = model(json!([{ "error": error }]));
+        assert_eq!(model.call(&request("a", 1, user("x")), &()).await.unwrap_err(), expected, "{error}");
+    }
+    assert!(!failed("x").is_retryable(), "a script says the same again");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_delay_passes_before_the_answer() {
     let model = model(json!([{ "reply": "x", "delay_ms": 1500 }]));
@@ -186,8 +204,10 @@ fn a_field_that_is_wrong_is_named() {
         (json!({ "replay": "x" }), "rules/0/replay"),
         (json!({ "match": { "agent": "a" } }), "rules/0"),
         (json!({ "reply": "x", "error": "server" }), "rules/0/error"),
-        (json!({ "error": "exploded" }), "rules/0/error"),
-        (json!({ "error": { "kind": "exploded" } }), "rules/0/error/kind"),
+        (json!({ "error": " " }), "rules/0/error"),
+        (json!({ "error": 5 }), "rules/0/error"),
+        (json!({ "error": {} }), "rules/0/error"),
+        (json!({ "error": { "kind": 5 } }), "rules/0/error/kind"),
         (json!({ "error": { "kind": "server", "why": "x" } }), "rules/0/error/why"),
         (json!({ "reply": "x", "delay_ms": -1 }), "rules/0/delay_ms"),
         (json!({ "reply": "x", "delay_ms": 3_600_001 }), "rules/0/delay_ms"),
