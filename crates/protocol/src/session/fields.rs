@@ -3,24 +3,68 @@
 use cardwire_model::{Invalid, InvalidCode, SessionKey};
 use serde_json::{Map, Value};
 
-/// Fields that a patch may set; the last write wins.
-pub const ORDINARY: [&str; 15] = [
-    "active_agent",
-    "assigned_task",
-    "deliverable_keys",
-    "last_agent_status",
-    "last_agent_error",
-    "last_agent_failure_kind",
-    "todo",
-    "mapreduce_goal",
-    "mapreduce_understanding",
-    "mapreduce_tasks",
-    "mapreduce_task",
-    "goal",
-    "plan",
-    "reflection",
-    "error_retry_count",
+/// Fields that a patch may set, and what they hold; the last write wins, and null takes a value away.
+pub const ORDINARY: [(&str, Shape); 15] = [
+    ("active_agent", Shape::Text),
+    ("assigned_task", Shape::Text),
+    ("deliverable_keys", Shape::Keys),
+    ("last_agent_status", Shape::Text),
+    ("last_agent_error", Shape::Text),
+    ("last_agent_failure_kind", Shape::Text),
+    ("todo", Shape::Any),
+    ("mapreduce_goal", Shape::Text),
+    ("mapreduce_understanding", Shape::Text),
+    ("mapreduce_tasks", Shape::List),
+    ("mapreduce_task", Shape::Notes),
+    ("goal", Shape::Text),
+    ("plan", Shape::Notes),
+    ("reflection", Shape::Notes),
+    ("error_retry_count", Shape::Count),
 ];
+
+/// What a field holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// A text.
+    Text,
+    /// A whole number from 0.
+    Count,
+    /// A list of strings, each once (ST-12).
+    Keys,
+    /// A list.
+    List,
+    /// What somebody wrote down: a text, a list or an object.
+    Notes,
+    /// Whatever it is: what cannot be read is not shown (CC-05).
+    Any,
+}
+
+impl Shape {
+    /// The value as it is kept, if it is one of these; null always is.
+    fn read(self, value: &Value) -> Option<Value> {
+        let is_one = match self {
+            Self::Text => value.is_string(),
+            Self::Count => value.is_u64(),
+            Self::Keys => return unique(value),
+            Self::List => value.is_array(),
+            Self::Notes => value.is_string() || value.is_array() || value.is_object(),
+            Self::Any => true,
+        };
+        (is_one || value.is_null()).then(|| value.clone())
+    }
+
+    /// What a value that is none is told.
+    const fn wanted(self) -> &'static str {
+        match self {
+            Self::Text => "must be a string or null",
+            Self::Count => "must be a whole number from 0, or null",
+            Self::Keys => "must be a list of strings",
+            Self::List => "must be a list or null",
+            Self::Notes => "must be a string, a list, an object or null",
+            Self::Any => "must be JSON",
+        }
+    }
+}
 
 /// Fields that only grow, or are replaced as a whole, by their own operations.
 const REDUCERS: [&str; 3] = ["messages", "mapreduce_results", "timeline"];
@@ -79,15 +123,11 @@ pub(super) fn set(
         let refused = || Invalid::field(field(), "names the session and cannot be changed");
         return if same { Ok(Set::Nothing) } else { Err(refused()) };
     }
-    if !ORDINARY.contains(&name) {
+    let Some((_, shape)) = ORDINARY.iter().find(|(ordinary, _)| *ordinary == name) else {
         return Err(Invalid::coded(InvalidCode::BlackboardKey, field(), "the blackboard has no such field"));
-    }
-    if name == "deliverable_keys" {
-        return unique(value)
-            .map(Set::Field)
-            .ok_or_else(|| Invalid::field(field(), "must be a list of strings"));
-    }
-    Ok(Set::Field(value.clone()))
+    };
+    let kept = shape.read(value).ok_or_else(|| Invalid::field(field(), shape.wanted()))?;
+    Ok(Set::Field(kept))
 }
 
 /// Puts a value into the fields.

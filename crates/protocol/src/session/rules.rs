@@ -1,6 +1,7 @@
 //! The rules of sessions, each by its number, on a session that applies its own commits.
 
 mod delete;
+mod fields;
 mod finish;
 
 use super::{
@@ -189,19 +190,6 @@ fn code(outcome: Result<Patched, Rejection>) -> InvalidCode {
         Err(Rejection::Invalid(Invalid::Coded { code, .. })) => code,
         other => panic!("{other:?}"),
     }
-}
-
-#[test]
-fn st_01_a_field_that_the_blackboard_does_not_have_is_refused() {
-    let mut world = World::new();
-    assert_eq!(code(world.try_patch(&set(json!({ "mood": "good" })))), InvalidCode::BlackboardKey);
-    for field in super::fields::ORDINARY {
-        let value = if field == "deliverable_keys" { json!(["a"]) } else { json!("x") };
-        world.patch(&set(json!({ field: value })));
-        assert_eq!(world.state.fields[field], value);
-    }
-    assert!(world.try_patch(&set(json!({ "session_id": "other" }))).is_err());
-    world.patch(&set(json!({ "session_id": "s", "namespace": "default" })));
 }
 
 #[test]
