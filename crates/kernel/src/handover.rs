@@ -95,13 +95,13 @@ impl Kernel {
         let old = self.get_cards(project, &old, false).await?;
         let known = new.iter().map(|card| Arc::new(card.clone())).chain(old);
         let known: HashMap<CardId, Arc<Card>> = known.map(|card| (card.id, card)).collect();
-        let shown: Vec<_> =
-            packed.cards.iter().filter_map(|card| known.get(&card.card_id)).map(Arc::clone).collect();
+        let shown = |card: &PackedCard| Some((Arc::clone(known.get(&card.card_id)?), card.source));
+        let shown: Vec<_> = packed.cards.iter().filter_map(shown).collect();
         let own = profile.cards.iter().rev().find(|card| card.kind.as_str() == "sys.profile");
         Ok(Preflight {
             profile_box: packed.profile_box,
             profile_tokens: profile.cards.iter().map(|card| u64::from(card.tokens)).sum(),
-            request: self.would_send(project, own.map(AsRef::as_ref), &shown, new).await?,
+            request: self.would_send(project, own.map(AsRef::as_ref), &shown).await?,
             cards: would_pack(packed.cards, &known),
             missing,
             denied,

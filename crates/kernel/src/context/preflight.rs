@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{Kernel, KernelError};
 use cardwire_context::{fit, layers, piece::Place, process::Process, prompt, tokens::Tokenizer};
-use cardwire_model::{BoxId, Card, Cause, Generation, Invalid, Layer, ProjectId, Provider};
+use cardwire_model::{BoxId, Card, Cause, EntrySource, Generation, Invalid, Layer, ProjectId, Provider};
 use cardwire_protocol::turn::view;
 use serde_json::{Map, Value};
 use std::{collections::BTreeMap, sync::Arc};
@@ -41,17 +41,17 @@ impl WouldSend {
 }
 
 impl Kernel {
-    /// Composes what an agent with this profile would be sent first, given these cards; `new` of them were packed for it.
+    /// Composes what an agent with this profile would be sent first, given these cards, each with why it is there.
     pub(crate) async fn would_send(
         &self,
         project: &ProjectId,
         profile: Option<&Card>,
-        cards: &[Arc<Card>],
-        new: &[Card],
+        given: &[(Arc<Card>, EntrySource)],
     ) -> Result<WouldSend, KernelError> {
-        let asked =
-            view::instruction(new.iter()).or_else(|| view::instruction(cards.iter().map(AsRef::as_ref)));
-        let setup = self.would_setup(profile, cards);
+        let asked = view::instruction(given.iter().map(|(card, source)| (card, *source)));
+        let asked = asked.map(AsRef::as_ref);
+        let cards: Vec<_> = given.iter().map(|(card, _)| Arc::clone(card)).collect();
+        let setup = self.would_setup(profile, &cards);
         let request = CollectRequest {
             session: None,
             agent_id: None,
@@ -69,7 +69,7 @@ impl Kernel {
         let parts = Parts {
             system_prompt: prompt.map(|prompt| self.block_card(project, prompt)).transpose()?,
             blocks: collected.contexts.iter().map(block).collect::<Result<_, KernelError>>()?,
-            placed: placed(cards, asked),
+            placed: placed(&cards, asked),
         };
         let (pieces, _) = self.arranged(&setup, &parts);
         let mut layers = BTreeMap::new();
