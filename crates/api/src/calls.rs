@@ -117,12 +117,16 @@ pub struct ModelCallOut {
     pub knowledge_refs: Vec<String>,
     /// Blocks that could not be made, and why.
     pub warnings: Vec<String>,
+    /// The session is longer than the project wants (`context.compact_threshold`), or some of it found no room: have it
+    /// summarised (`GET …/sessions/{s}/compaction`, `:compact`) and compose anew. What was composed can be sent all the same.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub compaction_due: bool,
 }
 
 impl ModelCallOut {
     /// The call that was composed.
     pub fn new(call: ComposedCall) -> Self {
-        let ComposedCall { call_id, manifest, body, knowledge_refs, warnings } = call;
+        let ComposedCall { call_id, manifest, body, knowledge_refs, warnings, compaction_due } = call;
         Self {
             call_id: call_id.to_string(),
             step_id: manifest.step_id.to_string(),
@@ -136,6 +140,7 @@ impl ModelCallOut {
             repairs: manifest::repairs_json(&manifest.repairs),
             knowledge_refs,
             warnings,
+            compaction_due,
         }
     }
 }

@@ -28,6 +28,12 @@ pub const fn should_compact(total_tokens: u32, threshold: u32) -> bool {
     total_tokens > threshold
 }
 
+/// Whether the conversation is to be summarised by whoever sends the request (CP-01, OB-02): all that would be sent is over
+/// the threshold, or some of what was said found no room.
+pub const fn is_due(total_tokens: u32, threshold: u32, leaves_out: bool) -> bool {
+    should_compact(total_tokens, threshold) || leaves_out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -48,5 +54,6 @@ mod tests {
     #[test]
     fn only_more_than_the_threshold_compacts() {
         assert!(!should_compact(99, 100) && !should_compact(100, 100) && should_compact(101, 100));
+        assert!(!is_due(100, 100, false) && is_due(101, 100, false) && is_due(1, 100, true));
     }
 }

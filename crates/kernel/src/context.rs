@@ -4,6 +4,7 @@
 mod blocks;
 mod call;
 mod collect;
+mod compacting;
 mod cost;
 mod experience;
 mod explain;

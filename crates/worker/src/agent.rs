@@ -175,6 +175,12 @@ impl Turn<'_> {
             }
             Err(trouble) => return Err(trouble),
         };
+        if composed.compaction_due && self.compact().await? {
+            // This call is not made; one that is shorter is.
+            let step = self.step(&composed, "failed", &json!({ "error": compact::COMPACTED }));
+            self.desk.append(vec![], Some(step)).await?;
+            return Ok(None);
+        }
         let number = step;
         let mut answer = match self.call(step, &composed).await {
             Ok(answer) => answer,

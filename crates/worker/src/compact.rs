@@ -1,11 +1,14 @@
-//! A request that is too long for its model: the session is summarised by that model, once, and the request composed anew
-//! (CP-01). Without a summary everything stays as it was, and the failure is told as it came (CP-06).
+//! A request that is too long for its model, or longer than the project wants: the session is summarised by that model,
+//! once, and the request composed anew (CP-01). Without a summary everything stays as it was, and the failure is told as it
+//! came (CP-06) or the request sent as it is.
 
 use crate::{desk::Desk, telemetry, tools::notes::namespace, trouble::Trouble};
 use cardwire_llm::{ChatModel, ModelRequest};
 use cardwire_model::Provider;
 use serde_json::{Value, json};
 
+/// What the step of a call says that was not made because the session was summarised first.
+pub(crate) const COMPACTED: &str = "compacted";
 /// The role by which a model's script knows the question.
 const ROLE: &str = "summariser";
 /// How long a summary may be.

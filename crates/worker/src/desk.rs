@@ -53,6 +53,9 @@ pub(crate) struct Composed {
     pub(crate) request: String,
     #[serde(default)]
     pub(crate) knowledge_refs: Vec<String>,
+    /// The session is to be summarised first.
+    #[serde(default)]
+    pub(crate) compaction_due: bool,
 }
 
 /// What the holder of a turn says, with its fence.

@@ -5,6 +5,7 @@ mod stage;
 
 use crate::{
     agent::{self, Rest},
+    compact::COMPACTED,
     desk::Desk,
     lease::Lease,
     line::Line,
@@ -142,6 +143,8 @@ async fn calls(line: &Line, project: &str, turn_id: &str) -> Result<Vec<Value>, 
     steps.reverse();
     // A call whose worker went down before it was answered was made again.
     steps.retain(|step| step["phase"] == "call" && step["status"].is_string());
+    // One that was composed anew before it was sent has no answer.
+    steps.retain(|step| step["metadata"]["error"] != COMPACTED);
     // One that was too long was composed anew, and only the one that ended the turn is an answer.
     let last = steps.len().saturating_sub(1);
     let mut place = 0;

@@ -5,9 +5,8 @@ use super::{
     collect::{CollectRequest, Collected},
     pieces::{Material, Placed},
 };
-use crate::{Caller, CompactRequest, Compacted, Done, Kernel, KernelError, Remember, turns::Running};
+use crate::{Caller, Done, Kernel, KernelError, Remember, turns::Running};
 use cardwire_context::{
-    compaction,
     compose::{Layers, arrange},
     fit::{self, Budget, CannotSend, Fitted},
     layers,
@@ -78,6 +77,8 @@ pub struct ComposedCall {
     pub knowledge_refs: Vec<String>,
     /// Blocks that could not be made.
     pub warnings: Vec<String>,
+    /// The session is to be summarised before this is sent, and the caller is who can do it (CP-01).
+    pub compaction_due: bool,
 }
 
 /// What the profile and the request say together.
@@ -142,7 +143,7 @@ impl Kernel {
             (None, _) => return Err(gone(&rendered.missing.unwrap_or_default()).into()),
         };
         let manifest = Arc::new(self.call_manifest(project, call_id).await?);
-        Ok(ComposedCall { call_id, manifest, body, knowledge_refs, warnings })
+        Ok(ComposedCall { call_id, manifest, body, knowledge_refs, warnings, compaction_due: false })
     }
 
     async fn compose_held(
@@ -191,6 +192,7 @@ impl Kernel {
             None => format!("step_{}", self.ids.uuid().simple()).parse()?,
         };
         let made = self.make(project, &material, &setup, &parts, &step_id).await?;
+        let compaction_due = self.compaction_due(project, request, &material, &made).await?;
         let step = NewStep {
             id: Some(step_id),
             phase: "call".to_owned(),
@@ -221,6 +223,7 @@ impl Kernel {
             body: made.body,
             knowledge_refs: knowledge_refs.iter().map(|shown| shown.chunk_id.clone()).collect(),
             warnings,
+            compaction_due,
         };
         let remember = remember.map(|remember| {
             let answer = (remember.render)(&call);
@@ -340,46 +343,6 @@ impl Kernel {
         })
     }
 
-    /// Compacts the session before the request would be too long (CP-01), at most once per call.
-    async fn compact_first(
-        &self,
-        project: &ProjectId,
-        caller: &Caller,
-        request: &CallRequest,
-        material: &Material,
-        setup: &Setup,
-        parts: &Parts,
-    ) -> Result<bool, KernelError> {
-        let settings = self.live_project(project).await?.settings.context;
-        let threshold =
-            settings.compact_threshold.or_else(|| setup.window.map(compaction::default_threshold));
-        let can = self.context.summariser.is_some() && request.process.persists_compression();
-        let (Some(threshold), Some(key), true) = (threshold, &material.session, can) else {
-            return Ok(false);
-        };
-        let (pieces, _) = self.arranged(setup, parts);
-        let total = pieces.iter().fold(0_u32, |sum, piece| sum.saturating_add(piece.tokens));
-        if !compaction::should_compact(total, threshold) {
-            return Ok(false);
-        }
-        // A stale holder must not cause it (NF-03).
-        self.runs(project, &request.fence).await?;
-        let asked = CompactRequest::default();
-        let compacted = match self.compact_session(project, caller, key, &asked, None).await {
-            // Somebody spoke meanwhile: the call goes on with what there is.
-            Err(KernelError::Rejected(Rejection::Conflict(_))) => return Ok(false),
-            compacted => compacted?,
-        };
-        match compacted.fresh() {
-            Some(Compacted::Done { .. }) => Ok(true),
-            Some(Compacted::Nothing(_)) | None => Ok(false),
-            Some(Compacted::Failed { error, .. }) => {
-                tracing::warn!(session = %key, error, "a session was not compacted");
-                Ok(false)
-            }
-        }
-    }
-
     /// The pieces in order, and what is left out before anything is counted.
     pub(super) fn arranged<'a>(
         &self,
@@ -478,6 +441,7 @@ impl Kernel {
             self.shared_with_previous(project, material, setup, &sent).await?;
         let entries = manifest::entries(&fitted.kept, &linted.omitted)
             .map_err(|error| cardwire_store::StoreError::Internal(error.to_string()))?;
+        let leaves_out_memory = fitted.omitted.iter().any(|(piece, _)| piece.cause == Cause::Memory);
         left_out.extend(fitted.omitted);
         left_out.extend(linted.omitted_of(&fitted.kept));
         let manifest = Manifest {
@@ -509,7 +473,15 @@ impl Kernel {
         let body = String::from_utf8(body)
             .map_err(|_| cardwire_store::StoreError::Internal("a request is not UTF-8".to_owned()))?;
         let shows_knowledge = sent.iter().any(|piece| piece.layer == Layer::Knowledge);
-        Ok(Made { call_id, manifest: Arc::new(manifest), body, records, shows_knowledge })
+        Ok(Made {
+            call_id,
+            manifest: Arc::new(manifest),
+            body,
+            records,
+            shows_knowledge,
+            wanted: tokens_of(&pieces),
+            leaves_out_memory,
+        })
     }
 
     fn repairs(
@@ -578,13 +550,21 @@ impl Kernel {
 /// Steps looked at for the previous call of an agent.
 const LAST_STEPS: usize = 20;
 
-struct Made {
+pub(super) struct Made {
     call_id: CardId,
     manifest: Arc<Manifest>,
     body: String,
     records: Vec<Card>,
     /// Neither the caller nor the budget left the block out.
     shows_knowledge: bool,
+    /// What all of it would have cost, had there been room.
+    pub(super) wanted: u32,
+    /// Some of what the session remembers found no room.
+    pub(super) leaves_out_memory: bool,
+}
+
+pub(super) fn tokens_of(pieces: &[Piece<'_>]) -> u32 {
+    pieces.iter().fold(0_u32, |sum, piece| sum.saturating_add(piece.tokens))
 }
 
 fn is_pinned(card: &Card) -> bool {

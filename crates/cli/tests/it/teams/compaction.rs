@@ -2,7 +2,7 @@
 
 use super::{
     crew::crew,
-    stage::{Stage, on_both_stores},
+    stage::{Stage, on_both_servers, on_both_stores, text},
 };
 use serde_json::{Value, json};
 
@@ -55,6 +55,37 @@ fn a_second_overflow_is_told() {
         talk(stage, &team);
         stage.run(&team, "the last", &["--session", "s"]).failed("agent_failed", "context length");
         assert_eq!(stage.session("s")["compression__context"], "SUMMARY");
+    });
+}
+
+/// CP-01, OB-02: a session that is longer than the project wants is summarised before the model is asked, once per turn.
+#[test]
+fn a_long_session_is_summarised_before_it_overflows() {
+    let team = team(0, json!("SUMMARY"));
+    on_both_servers(|stage, server| {
+        assert_eq!(server.post("/projects", json!({ "project_id": "p1" })).status, 201);
+        talk(stage, &team);
+        assert_eq!(stage.session("s")["compression__context"], Value::Null, "nobody asked for it");
+        let settings =
+            json!({ "settings": { "context": { "compact_threshold": 1, "min_keep_entries": 1 } } });
+        let changed = server.request("PATCH", "/projects/p1", &settings.to_string());
+        assert_eq!(changed.status, 200, "{changed:?}");
+        stage.run(&team, "the last", &["--session", "s"]).deliverable();
+        let session = stage.session("s");
+        assert_eq!(session["compression__context"], "SUMMARY");
+        let people =
+            session["messages"].as_array().unwrap().iter().filter(|message| message["role"] == "human");
+        assert_eq!(people.count(), 4, "CP-07");
+        let sent = stage.sent("a");
+        let last = sent.last().unwrap();
+        assert_eq!((last.count("SUMMARY"), last.query()), (1, "the last"));
+        let turn = stage.turns_of("a").pop().unwrap();
+        let steps = stage.steps(text(&turn["agent_turn_id"]));
+        let statuses: Vec<_> = steps.iter().filter_map(|step| step["status"].as_str()).collect();
+        assert_eq!(statuses, ["failed", "done"], "composed twice and sent once: {steps:#?}");
+        assert_eq!(steps[0]["metadata"]["error"], "compacted");
+        let replay = stage.json(&["turn", "replay", text(&turn["agent_turn_id"])]);
+        assert_eq!(replay["same"], true, "{replay:#}");
     });
 }
 

@@ -10,6 +10,7 @@ on_both! {
     ob_02_what_does_not_fit_is_left_out_and_listed;
     ob_02_what_must_be_sent_and_does_not_fit_is_an_error;
     cp_01_a_long_conversation_is_compacted_first;
+    cp_01_a_call_tells_its_worker_that_the_session_is_to_be_compacted;
     nf_03_a_stale_holder_compacts_nothing;
     kn_04_a_call_tells_which_knowledge_it_shows;
     kn_04_the_experience_of_a_session_knows_what_its_calls_were_shown;
@@ -75,6 +76,34 @@ async fn cp_01_a_long_conversation_is_compacted_first(api: Api) {
     );
     assert_eq!(show(&api, &made, "?render=true").await["hash_ok"], true);
     assert_eq!(scribe.asked.lock().unwrap().len(), 1, "once per call");
+}
+
+/// OB-02: where nobody on the server can summarise, and only if the project says when.
+async fn cp_01_a_call_tells_its_worker_that_the_session_is_to_be_compacted(api: Api) {
+    let said: Vec<_> = (1..=12).map(|n| (format!("m{n}"), format!("text {n}"))).collect();
+    let said: Vec<_> = said.iter().map(|(id, text)| (id.as_str(), "ai", text.as_str())).collect();
+    api.say("s", &said).await;
+    let card = api.card("p1", "and now?").await;
+    let more = json!({ "runtime_config": { "session_id": "s" } });
+    let leased = on(&api, "a1", std::slice::from_ref(&card), more).await;
+    let alone = on(&api, "a2", &[card], json!({})).await;
+    let whole = call(&api, &leased, json!({})).await;
+    let total = whole["total_tokens"].as_u64().unwrap();
+    let narrow = json!({ "window": total - 1, "reserve": 0 });
+    let cut = call(&api, &leased, narrow.clone()).await;
+    assert_eq!(cut["omissions"][0]["reason"], "budget");
+    assert!(whole.get("compaction_due").is_none() && cut.get("compaction_due").is_none(), "nobody asked");
+
+    api.settle(json!({ "compact_threshold": total, "min_keep_entries": 2 })).await;
+    assert!(call(&api, &leased, json!({})).await.get("compaction_due").is_none(), "just so");
+    assert_eq!(call(&api, &leased, narrow).await["compaction_due"], true, "some of it found no room");
+    api.settle(json!({ "compact_threshold": total - 1, "min_keep_entries": 2 })).await;
+    let due = call(&api, &leased, json!({})).await;
+    assert_eq!(due["compaction_due"], true);
+    assert_eq!(due["request"], whole["request"], "it can be sent all the same");
+    let worker = call(&api, &leased, json!({ "process": "map_reduce_worker" })).await;
+    assert!(worker.get("compaction_due").is_none(), "W-16");
+    assert!(call(&api, &alone, json!({})).await.get("compaction_due").is_none(), "there is no session");
 }
 
 async fn nf_03_a_stale_holder_compacts_nothing(api: Api) {

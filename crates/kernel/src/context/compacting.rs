@@ -1,0 +1,69 @@
+//! When a session is compacted for a call that is composed (CP-01): by the kernel where it can summarise, else by whoever
+//! makes the call.
+
+use super::{
+    call::{CallRequest, Made, Parts, Setup, tokens_of},
+    pieces::Material,
+};
+use crate::{Caller, CompactRequest, Compacted, Kernel, KernelError};
+use cardwire_context::compaction;
+use cardwire_model::ProjectId;
+use cardwire_protocol::Rejection;
+
+impl Kernel {
+    /// Compacts the session before the request would be too long (CP-01), at most once per call.
+    pub(super) async fn compact_first(
+        &self,
+        project: &ProjectId,
+        caller: &Caller,
+        request: &CallRequest,
+        material: &Material,
+        setup: &Setup,
+        parts: &Parts,
+    ) -> Result<bool, KernelError> {
+        let settings = self.live_project(project).await?.settings.context;
+        let threshold =
+            settings.compact_threshold.or_else(|| setup.window.map(compaction::default_threshold));
+        let can = self.context.summariser.is_some() && request.process.persists_compression();
+        let (Some(threshold), Some(key), true) = (threshold, &material.session, can) else {
+            return Ok(false);
+        };
+        let (pieces, _) = self.arranged(setup, parts);
+        if !compaction::should_compact(tokens_of(&pieces), threshold) {
+            return Ok(false);
+        }
+        // A stale holder must not cause it (NF-03).
+        self.runs(project, &request.fence).await?;
+        let asked = CompactRequest::default();
+        let compacted = match self.compact_session(project, caller, key, &asked, None).await {
+            // Somebody spoke meanwhile: the call goes on with what there is.
+            Err(KernelError::Rejected(Rejection::Conflict(_))) => return Ok(false),
+            compacted => compacted?,
+        };
+        match compacted.fresh() {
+            Some(Compacted::Done { .. }) => Ok(true),
+            Some(Compacted::Nothing(_)) | None => Ok(false),
+            Some(Compacted::Failed { error, .. }) => {
+                tracing::warn!(session = %key, error, "a session was not compacted");
+                Ok(false)
+            }
+        }
+    }
+
+    /// Whether the caller is to have the session summarised, where nobody here can (CP-01): only if the project says when.
+    pub(super) async fn compaction_due(
+        &self,
+        project: &ProjectId,
+        request: &CallRequest,
+        material: &Material,
+        made: &Made,
+    ) -> Result<bool, KernelError> {
+        let persists = request.process.persists_compression();
+        if self.context.summariser.is_some() || material.session.is_none() || !persists {
+            return Ok(false);
+        }
+        let threshold = self.live_project(project).await?.settings.context.compact_threshold;
+        Ok(threshold
+            .is_some_and(|threshold| compaction::is_due(made.wanted, threshold, made.leaves_out_memory)))
+    }
+}
