@@ -2,7 +2,7 @@
 //!
 //! Where keys come from is the caller's business. Invariant: an error names the field and holds no key.
 
-use crate::{ChatModel, ModelInfo, Prices, Remote, Retry, Script, Scripted, with_retry};
+use crate::{ChatModel, ModelInfo, Prices, Remote, Retry, Script, Scripted, http, with_retry};
 use cardwire_model::Provider;
 use secrecy::SecretString;
 use serde::Deserialize;
@@ -70,22 +70,35 @@ pub trait Keys: Send + Sync {
 /// The model that this object describes.
 pub fn build(config: &Value, keys: &dyn Keys) -> Result<Arc<dyn ChatModel>, ConfigError> {
     let config = ModelConfig::parse(config)?;
-    let (model, retries): (Arc<dyn ChatModel>, u32) = match config.provider.as_str() {
-        "openai" | "openai-chat" => (config.remote(Provider::OpenAiChat, keys)?, RETRIES),
-        "anthropic" | "anthropic-messages" => (config.remote(Provider::AnthropicMessages, keys)?, RETRIES),
+    let (model, retries): (Arc<dyn ChatModel>, u32) = match config.kind()? {
+        Kind::Remote(provider) => (config.remote(provider, keys)?, RETRIES),
         // A script that fails means it.
-        "scripted" => (config.scripted()?, 0),
-        "recorded" => return Err(ConfigError::new("model/provider", "`recorded` is for replays only")),
-        other => {
-            let reason = format!("`{other}` is unknown; there are openai, anthropic and scripted");
-            return Err(ConfigError::new("model/provider", reason));
-        }
+        Kind::Scripted => (config.scripted()?, 0),
     };
     let retries = config.retries.unwrap_or(retries);
     if retries == 0 {
         return Ok(model);
     }
     Ok(with_retry(model, Retry { attempts: retries + 1, base: RETRY_BASE, max: RETRY_MAX }))
+}
+
+/// Whether this object describes a model, as far as can be said without its key and without asking anybody.
+pub fn check(config: &Value) -> Result<(), ConfigError> {
+    let config = ModelConfig::parse(config)?;
+    match config.kind()? {
+        Kind::Remote(provider) => {
+            config.name()?;
+            config.check_key()?;
+            http::address(provider, config.base_url.as_deref()).map(drop)
+        }
+        Kind::Scripted => config.scripted().map(drop),
+    }
+}
+
+/// Who answers.
+enum Kind {
+    Remote(Provider),
+    Scripted,
 }
 
 /// The name of a key that is no model's.
@@ -117,9 +130,27 @@ impl ModelConfig {
         Ok(this)
     }
 
-    fn remote(&self, provider: Provider, keys: &dyn Keys) -> Result<Arc<dyn ChatModel>, ConfigError> {
+    fn kind(&self) -> Result<Kind, ConfigError> {
+        match self.provider.as_str() {
+            "openai" | "openai-chat" => Ok(Kind::Remote(Provider::OpenAiChat)),
+            "anthropic" | "anthropic-messages" => Ok(Kind::Remote(Provider::AnthropicMessages)),
+            "scripted" => Ok(Kind::Scripted),
+            "recorded" => Err(ConfigError::new("model/provider", "`recorded` is for replays only")),
+            other => {
+                let reason = format!("`{other}` is unknown; there are openai, anthropic and scripted");
+                Err(ConfigError::new("model/provider", reason))
+            }
+        }
+    }
+
+    /// The name of a model at its provider.
+    fn name(&self) -> Result<&str, ConfigError> {
         let model = self.model.as_deref().filter(|model| !model.is_empty());
-        let model = model.ok_or_else(|| ConfigError::new("model/model", "is missing"))?;
+        model.ok_or_else(|| ConfigError::new("model/model", "is missing"))
+    }
+
+    fn remote(&self, provider: Provider, keys: &dyn Keys) -> Result<Arc<dyn ChatModel>, ConfigError> {
+        let model = self.name()?;
         let timeout = Duration::from_secs(self.timeout_seconds.unwrap_or(TIMEOUT_SECONDS));
         let key = self.secret(provider, keys)?;
         let info = self.info(provider, model);
@@ -132,9 +163,7 @@ impl ModelConfig {
             Provider::OpenAiChat => "openai",
             Provider::AnthropicMessages => "anthropic",
         };
-        if self.key.as_deref() == Some(TOOLS_KEY) {
-            return Err(ConfigError::new("model/key", "is the key that signs calls of tools"));
-        }
+        self.check_key()?;
         if self.key.is_none() && self.base_url.is_some() {
             // The key of a provider is not for whoever else has an address.
             return Ok(None);
@@ -149,6 +178,13 @@ impl ModelConfig {
             None => format!("there is no key named `{by_default}`"),
         };
         Err(ConfigError::new("model/key", reason))
+    }
+
+    fn check_key(&self) -> Result<(), ConfigError> {
+        if self.key.as_deref() == Some(TOOLS_KEY) {
+            return Err(ConfigError::new("model/key", "is the key that signs calls of tools"));
+        }
+        Ok(())
     }
 
     fn scripted(&self) -> Result<Arc<dyn ChatModel>, ConfigError> {
@@ -215,10 +251,12 @@ mod tests {
         assert!(built(json!({ "provider": "anthropic", "model": "m", "base_url": own })).is_ok());
         let error = built(json!({ "provider": "anthropic", "model": "m" })).unwrap_err();
         assert_eq!(error.to_string(), "model/key: there is no key named `anthropic`");
+        assert_eq!(check(&json!({ "provider": "anthropic", "model": "m" })), Ok(()), "keys are elsewhere");
         let pasted = json!({ "provider": "openai", "model": "m", "key": "sk-pasted", "base_url": own });
         assert_eq!(built(pasted).unwrap_err().to_string(), "model/key: there is no key of this name");
         let tools = json!({ "provider": "openai", "model": "m", "key": "tools", "base_url": own });
-        assert_eq!(built(tools).unwrap_err().field, "model/key", "it signs calls of tools");
+        assert_eq!(built(tools.clone()).unwrap_err().field, "model/key", "it signs calls of tools");
+        assert_eq!(check(&tools).unwrap_err().field, "model/key");
     }
 
     #[test]
@@ -247,6 +285,7 @@ mod tests {
             (json!({ "provider": "scripted", "script": { "rules": [] }, "format": "x" }), "model/format"),
         ] {
             assert_eq!(built(config.clone()).unwrap_err().field, field, "{config}");
+            assert_eq!(check(&config).unwrap_err().field, field, "told before a model is made: {config}");
         }
         let file = built(json!({ "provider": "scripted", "script": "a.yaml" })).unwrap_err();
         assert_eq!(file.to_string(), "model/script: files are read by the command line");

@@ -105,7 +105,8 @@ pub(crate) fn broken(error: &reqwest::Error) -> ModelError {
     if error.is_timeout() { ModelError::Timeout { message } } else { ModelError::Network { message } }
 }
 
-fn address(provider: Provider, base_url: Option<&str>) -> Result<Url, ConfigError> {
+/// Where requests go.
+pub(crate) fn address(provider: Provider, base_url: Option<&str>) -> Result<Url, ConfigError> {
     let wrong = |reason: &str| ConfigError::new("model/base_url", reason);
     let (own, path): (_, &[&str]) = match provider {
         Provider::OpenAiChat => ("https://api.openai.com/v1", &["chat", "completions"]),

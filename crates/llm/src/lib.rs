@@ -27,7 +27,7 @@ pub mod wire;
 
 pub use answer::{ModelAnswer, StopReason, ToolCall};
 pub use chat::{ChatModel, ChunkSink, ModelInfo, ModelRequest};
-pub use config::{ConfigError, Keys, ModelConfig, build};
+pub use config::{ConfigError, Keys, ModelConfig, build, check};
 pub use error::ModelError;
 pub use recorded::Recorded;
 pub use remote::Remote;

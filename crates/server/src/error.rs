@@ -21,7 +21,7 @@ pub(crate) struct ApiError {
     pub(crate) message: String,
     pub(crate) detail: Option<Value>,
     /// How a dispatch or report ended that was not accepted.
-    pub(crate) refused: Option<Refused>,
+    pub(crate) refused: Option<Box<Refused>>,
 }
 
 /// The words of a dispatch, besides those of an error.
@@ -101,7 +101,7 @@ impl From<Rejection> for ApiError {
             Rejection::StaleTurn(..) => Self::new(ErrorCode::StaleTurn, message),
             Rejection::Unauthenticated => Self::new(ErrorCode::Unauthenticated, message),
             Rejection::Refused(refusal) => {
-                let refused = Some(Refused { verdict: refusal.verdict, agent_id: None, turn: None });
+                let refused = Some(Box::new(Refused { verdict: refusal.verdict, agent_id: None, turn: None }));
                 Self { refused, ..Self::new(refusal.code.into(), message) }
             }
             // The kernel rebuilds what is lost and decides again; when even that does not help, waiting might.

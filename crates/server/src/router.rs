@@ -260,7 +260,7 @@ fn dispatch(op: Op, request: crate::request::Request) -> BoxFuture<'static, Answ
         Op::DeleteRecipe => Box::pin(http::documents::delete(request, ResourceKind::Recipe)),
         Op::ListTeams => Box::pin(http::documents::list(request, ResourceKind::Team)),
         Op::GetTeam => Box::pin(http::documents::get(request, ResourceKind::Team)),
-        Op::PutTeam => Box::pin(http::documents::put(request, ResourceKind::Team)),
+        Op::PutTeam => Box::pin(http::teams::put(request)),
         Op::RunTeam => Box::pin(http::teams::run(request)),
         Op::DeleteTeam => Box::pin(http::documents::delete(request, ResourceKind::Team)),
         Op::GetPlan => Box::pin(http::documents::get(request, ResourceKind::Plan)),

@@ -2,11 +2,9 @@
 
 use super::{mcp, written::Written};
 use crate::failure::Failure;
-use cardwire_llm::{Keys, build};
-use cardwire_team::Team;
+use cardwire_server::check_team;
 use cardwire_worker::McpServers;
-use secrecy::SecretString;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::path::Path;
 
 /// A team as its file says it.
@@ -32,40 +30,8 @@ impl TeamFile {
         let named = document.as_object_mut().and_then(|fields| fields.remove(mcp::FIELD));
         let mcp = named.map_or_else(|| Ok(McpServers::default()), |named| mcp::servers(&named))?;
         // What is wrong with it is told before anything is written.
-        let team = Team::parse(&document)?;
-        check_models(&team)?;
+        let team = check_team(&document)?;
         Ok(Self { controller: team.controller_id(), name: team.name, document, mcp })
-    }
-}
-
-/// Models that cannot be made are told now, not when their agents are asked.
-fn check_models(team: &Team) -> Result<(), Failure> {
-    let check = |place: String, own: Option<&Value>, profile: &Map<String, Value>| {
-        let model = team.model_of(own, profile);
-        if model.is_empty() {
-            return Ok(());
-        }
-        let is_own = own.is_some() || profile.contains_key("llm_config");
-        let place = if is_own { place } else { String::new() };
-        build(&Value::Object(model), &AnyKey)
-            .map(drop)
-            .map_err(|wrong| Failure::usage(format!("{place}{wrong}")))
-    };
-    for (index, member) in team.agents.iter().enumerate() {
-        check(format!("agents/{index}/"), member.model.as_ref(), &member.profile)?;
-    }
-    for (index, (_, profile)) in team.profiles.iter().enumerate() {
-        check(format!("profiles/{index}/"), None, profile)?;
-    }
-    Ok(())
-}
-
-/// Keys are where agents are run, which may be elsewhere.
-struct AnyKey;
-
-impl Keys for AnyKey {
-    fn key(&self, _: &str) -> Option<SecretString> {
-        Some(SecretString::from("none"))
     }
 }
 

@@ -49,7 +49,11 @@ fn documents_are_written_from_files_listed_shown_and_deleted() {
             r#"{"description": "Looks things up.", "target": {"n": 9223372036854775807}}"#,
         );
         file(home, "review.yml", RECIPE);
-        file(home, "authors", "name: authors\nprocess: sequential\nagents: [{id: writer}, {id: critic}]\n");
+        file(
+            home,
+            "authors",
+            "name: authors\nprocess: sequential\nagents: [{id: writer, profile: {system_prompt: x}}, {id: critic, profile: {system_prompt: x}}]\n",
+        );
         let put = |kind: &str, args: &[&str]| home.ok(&[&[kind, "put", "-p", "p1"], args].concat());
         assert_eq!(put("tool", &["look.json", "--name", "look"]), "wrote tool look");
         assert_eq!(put("recipe", &["review.yml"]), "wrote recipe review");
@@ -66,10 +70,11 @@ fn documents_are_written_from_files_listed_shown_and_deleted() {
         assert!(shown.contains("target_profile_config") && shown.contains("card_id:"), "{shown}");
         let team = home.cardwire_with(
             &["team", "put", "-p", "p1", "-", "--name", "two", "--json"],
-            "agents: [{id: a}]\nprocess: react",
+            "agents: [{id: a, profile: {system_prompt: x}}]\nprocess: react",
         );
         assert_eq!(serde_json::from_str::<Value>(&team.ok()).unwrap()["process"], "react");
-        let json = r#"{ "process": "react", "agents": [{ "id": "a" }] }"#;
+        let json =
+            r#"{ "process": "react", "agents": [{ "id": "a", "profile": { "system_prompt": "x" } }] }"#;
         home.cardwire_with(&["team", "put", "-p", "p1", "-", "--name", "two"], json).ok();
         let list = home.json(&["team", "list", "-p", "p1", "--limit", "1"]);
         assert_eq!((&list["items"][0]["name"], &list["next_cursor"]), (&json!("authors"), &json!("authors")));

@@ -6,6 +6,7 @@ use crate::{
     error::{Answer, ApiError},
     request::Request,
     respond,
+    team::check_team,
 };
 use axum::http::StatusCode;
 use cardwire_api::{
@@ -33,13 +34,21 @@ use std::time::Duration;
 /// Pauses between two looks at a run that somebody waits for, in milliseconds.
 const PAUSES: [u64; 4] = [10, 20, 50, 100];
 
+/// A team that could not be run is not kept (SEC-08).
+pub(crate) async fn put(request: Request) -> Answer {
+    let name: ResourceName = request.param("team_name")?;
+    let draft = documents::draft(ResourceKind::Team, &name, &request.json()?)?;
+    Parts::of(&check_team(&draft.content.to_value())?)?;
+    super::documents::put(request, ResourceKind::Team).await
+}
+
 pub(crate) async fn run(request: Request) -> Answer {
     let (project, kernel) = (request.project()?.clone(), &request.state.kernel);
     let body: RunTeamIn = request.body()?;
     body.check()?;
     let name: ResourceName = request.param("team_name")?;
     let (_, document) = kernel.resource(&project, ResourceKind::Team, &name).await?;
-    let team = Team::parse(&document.content.to_value())?;
+    let team = check_team(&document.content.to_value())?;
     let caller = request.caller()?;
     let ready = Ready { kernel, project: &project, caller: &caller };
     let controller_profile = ready.make(&team).await?;
@@ -151,28 +160,14 @@ impl Ready<'_> {
     /// profile.
     async fn make(&self, team: &Team) -> Result<BoxId, ApiError> {
         let controller = team.controller_id();
-        let tools: Vec<_> = team.tools.iter().map(tool).collect::<Result<_, _>>()?;
-        let mut profiles = vec![];
-        for (name, fields) in &team.profiles {
-            profiles.push(profile(name, profile_of(team, name, fields, None))?);
-        }
-        let roster = team.roster();
-        for member in &roster {
-            let fields = profile_of(team, &member.id, &member.profile, member.model.as_ref());
-            profiles.push(profile(&member.profile_name, fields)?);
-        }
-        let own = json!({
-            "worker_target": cardwire_team::WORKER_TARGET,
-            "system_prompt": "Runs the team; asks no model.",
-        });
-        let own = profile(&controller, own.as_object().cloned().unwrap_or_default())?;
+        let Parts { tools, profiles, own } = Parts::of(team)?;
         for (name, draft) in tools {
             self.kernel.put_resource(self.project, self.caller, ResourceKind::Tool, name, draft).await?;
         }
         for profile in profiles {
             self.kernel.put_profile(self.project, self.caller, profile).await?;
         }
-        for member in &roster {
+        for member in team.roster() {
             self.agent(&team.agent_id(&member.id), &member.profile_name).await?;
         }
         let own = self.kernel.put_profile(self.project, self.caller, own).await?.profile.profile_box;
@@ -213,6 +208,34 @@ impl Ready<'_> {
             Done::Fresh(Created::Existing(id)) => Ok(id),
             Done::Replayed(_) => Err(Invalid::field("query", "was asked before").into()),
         }
+    }
+}
+
+/// What a team brings along.
+struct Parts {
+    tools: Vec<(ResourceName, CardDraft)>,
+    profiles: Vec<NewProfile>,
+    /// The controller's profile.
+    own: NewProfile,
+}
+
+impl Parts {
+    fn of(team: &Team) -> Result<Self, Invalid> {
+        let tools = team.tools.iter().map(tool).collect::<Result<_, _>>()?;
+        let mut profiles = vec![];
+        for (name, fields) in &team.profiles {
+            profiles.push(profile(name, profile_of(team, name, fields, None))?);
+        }
+        for member in team.roster() {
+            let fields = profile_of(team, &member.id, &member.profile, member.model.as_ref());
+            profiles.push(profile(&member.profile_name, fields)?);
+        }
+        let own = json!({
+            "worker_target": cardwire_team::WORKER_TARGET,
+            "system_prompt": "Runs the team; asks no model.",
+        });
+        let own = profile(&team.controller_id(), own.as_object().cloned().unwrap_or_default())?;
+        Ok(Self { tools, profiles, own })
     }
 }
 

@@ -19,8 +19,7 @@ on_both! {
     yaml_that_cannot_be_kept_is_refused_with_its_place;
 }
 
-const TEAM: &str =
-    "process: sequential\nagents:\n  - id: writer\n    profile: {system_prompt: Write.}\n  - id: critic\n";
+const TEAM: &str = "process: sequential\nagents:\n  - id: writer\n    profile: {system_prompt: Write.}\n  - id: critic\n    profile: {system_prompt: Judge.}\n";
 
 async fn put(api: &Api, path: &str, body: &Value) -> Reply {
     api.with(&api.admin, "PUT", &format!("/projects/p1/{path}"), &body.to_string()).await
@@ -43,7 +42,10 @@ fn recipe() -> Value {
 fn team() -> Value {
     json!({
         "process": "sequential",
-        "agents": [{ "id": "writer", "profile": { "system_prompt": "Write." } }, { "id": "critic" }],
+        "agents": [
+            { "id": "writer", "profile": { "system_prompt": "Write." } },
+            { "id": "critic", "profile": { "system_prompt": "Judge." } },
+        ],
     })
 }
 
@@ -56,8 +58,8 @@ async fn a_document_is_written_read_changed_and_deleted(api: Api) {
         "metadata": { "owner": "search" },
     });
     let mut other = team();
-    other["model"] = json!({ "provider": "scripted" });
-    other["limits"] = json!({ "turns": 4 });
+    other["model"] = json!({ "provider": "scripted", "script": { "rules": [{ "reply": "x" }] } });
+    other["limits"] = json!({ "max_steps": 4 });
     other["enable_share_context"] = json!(false);
     for (path, document, changed) in
         [("tools/look", tool, json!({ "description": "Looks." })), ("teams/authors", other, team())]

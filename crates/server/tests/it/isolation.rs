@@ -48,7 +48,9 @@ fn body(op: Op, id: &str) -> String {
         Op::PutProfile => json!({ "worker_target": "w1", "system_prompt": "x" }),
         Op::AddAgent => json!({ "agent_id": "somebody", "profile_name": "Some" }),
         Op::PutTool | Op::PutPlan => json!({}),
-        Op::PutTeam => json!({ "process": "react", "agents": [{ "id": "a" }] }),
+        Op::PutTeam => {
+            json!({ "process": "react", "agents": [{ "id": "a", "profile": { "system_prompt": "x" } }] })
+        }
         Op::RunTeam => json!({ "query": "secret" }),
         Op::PutRecipe => json!({ "handover": { "target_profile_config": { "profile_name": "Some" } } }),
         Op::PackContext => json!({

@@ -7,7 +7,8 @@ on_both! {
     a_run_makes_its_agents_ready_and_is_a_turn_of_its_controller;
     a_run_again_changes_nothing_that_is_as_it_should_be;
     agents_are_given_their_profiles_as_they_read_now;
-    a_team_that_cannot_be_run_is_refused_by_field;
+    a_run_that_cannot_be_is_refused_by_field;
+    a_team_that_cannot_be_run_is_not_kept;
 }
 
 fn team() -> Value {
@@ -83,7 +84,7 @@ async fn agents_are_given_their_profiles_as_they_read_now(api: Api) {
     assert_ne!(profile_box().await, before);
 }
 
-async fn a_team_that_cannot_be_run_is_refused_by_field(api: Api) {
+async fn a_run_that_cannot_be_is_refused_by_field(api: Api) {
     let refused = |body: Value| async {
         let reply = api.post("/projects/p1/teams/crew:run", body).await;
         reply.expect_error(400, "bad_request");
@@ -94,9 +95,42 @@ async fn a_team_that_cannot_be_run_is_refused_by_field(api: Api) {
     assert_eq!(refused(json!({ "query": " " })).await, "query");
     assert_eq!(refused(json!({ "query": "x", "session_id": "a b" })).await, "session_id");
     assert_eq!(refused(json!({ "query": "x", "wait_ms": 0.5 })).await, "wait_ms");
-    let mut nameless = team();
-    nameless["agents"][0] = json!({ "id": "one" });
-    put(&api, &nameless).await;
-    assert!(refused(json!({ "query": "x" })).await.as_str().unwrap().starts_with("agents/0/profile"));
     assert!(api.items("turns").await.is_empty() && api.items("agents").await.is_empty());
+}
+
+/// SEC-08
+async fn a_team_that_cannot_be_run_is_not_kept(api: Api) {
+    let rule = |rule: Value| json!({ "provider": "scripted", "script": { "rules": [rule] } });
+    for (pointer, value, field) in [
+        ("/model", json!({ "provider": "zork" }), "model/provider"),
+        ("/model", json!({ "model": "m" }), "model/provider"),
+        ("/model", json!({ "provider": "openai" }), "model/model"),
+        ("/model/script", json!({ "rulez": 1 }), "model/script/rulez"),
+        ("/model", rule(json!({ "reply": "x", "replay": 1 })), "model/script/rules/0/replay"),
+        (
+            "/model",
+            rule(json!({ "match": { "agnet": "a" }, "reply": "x" })),
+            "model/script/rules/0/match/agnet",
+        ),
+        ("/agents/0/profile", json!({}), "agents/0/profile/system_prompt"),
+        ("/agents/0", json!({ "id": "one" }), "agents/0/profile"),
+        (
+            "/agents/1",
+            json!({ "id": "two", "profile": { "system_prompt": "x" }, "model": { "provider": "zork" } }),
+            "agents/1/model/provider",
+        ),
+        ("/profiles/0", json!({ "name": "Extra" }), "profiles/0/system_prompt"),
+        ("/tools/0", json!({ "name": "publish", "approval": "perhaps" }), "approval"),
+    ] {
+        let mut wrong = team();
+        *wrong.pointer_mut(pointer).unwrap() = value;
+        let reply = api.with(&api.admin, "PUT", "/projects/p1/teams/crew", &wrong.to_string()).await;
+        reply.expect_error(400, "bad_request");
+        assert_eq!(reply.json()["error"]["detail"]["field"], field, "{wrong}");
+    }
+    api.get("/projects/p1/teams/crew").await.expect_error(404, "not_found");
+    // Keys are where the agents run.
+    let mut remote = team();
+    remote["model"] = json!({ "provider": "anthropic", "model": "m" });
+    put(&api, &remote).await;
 }

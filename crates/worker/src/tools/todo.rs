@@ -60,7 +60,7 @@ pub(crate) fn check_plan(plan: &Map<String, Value>) -> Result<(), String> {
 fn check_update(update: &Value) -> Result<(), String> {
     let Some(members) = update.as_object() else { return Err(" must be an object".to_owned()) };
     let id = members.get("id").or_else(|| members.get("item_id"));
-    if !id.and_then(Value::as_str).is_some_and(|id| !id.trim().is_empty()) {
+    if id.and_then(Value::as_str).is_none_or(|id| id.trim().is_empty()) {
         return Err("/id must be the id of an item, such as t1".to_owned());
     }
     if let Some(status) = members.get("status").filter(|status| !status.is_null())
@@ -84,7 +84,7 @@ fn check_update(update: &Value) -> Result<(), String> {
 /// The kernel takes an item as a text, or as an object that has one.
 fn is_item(item: &Value) -> bool {
     let has_text = |name: &&str| item.get(name).is_some_and(Value::is_string);
-    item.is_string() || ["description", "id"].iter().any(|name| has_text(name))
+    item.is_string() || ["description", "id"].iter().any(has_text)
 }
 
 fn is_text_or_absent(value: Option<&Value>) -> bool {
