@@ -101,7 +101,8 @@ impl From<Rejection> for ApiError {
             Rejection::StaleTurn(..) => Self::new(ErrorCode::StaleTurn, message),
             Rejection::Unauthenticated => Self::new(ErrorCode::Unauthenticated, message),
             Rejection::Refused(refusal) => {
-                let refused = Some(Box::new(Refused { verdict: refusal.verdict, agent_id: None, turn: None }));
+                let refused =
+                    Some(Box::new(Refused { verdict: refusal.verdict, agent_id: None, turn: None }));
                 Self { refused, ..Self::new(refusal.code.into(), message) }
             }
             // The kernel rebuilds what is lost and decides again; when even that does not help, waiting might.
@@ -170,7 +171,7 @@ impl IntoResponse for ApiError {
         let error =
             ErrorInfo { code: self.code.as_str().to_owned(), message: self.message, detail: self.detail };
         let status = StatusCode::from_u16(self.code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let (status_word, agent_id, turn) = match self.refused {
+        let (status_word, agent_id, turn) = match self.refused.map(|refused| *refused) {
             Some(Refused { verdict, agent_id, turn }) => (Some(verdict.as_str().to_owned()), agent_id, turn),
             None => (None, None, None),
         };

@@ -82,7 +82,7 @@ async fn every_creating_post_gives_the_first_answer_again(api: Api) {
                 json!({ "messages": { "append": [{ "role": "human", "content": "ho" }] } }),
             ),
             "/projects/{project_id}/sessions/{session_id}:compact" => {
-                let said = |n: u32| json!({ "role": if n % 2 == 0 { "human" } else { "ai" }, "content": format!("say {n}") });
+                let said = |n: u32| json!({ "role": if n.is_multiple_of(2) { "human" } else { "ai" }, "content": format!("say {n}") });
                 let talk = json!({ "messages": { "append": (0..6).map(said).collect::<Vec<_>>() } });
                 api.post("/projects/p1/sessions/talk/patches", talk).await.expect(200);
                 (
