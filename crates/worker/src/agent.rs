@@ -55,8 +55,8 @@ pub(crate) struct Shop {
 /// Runs a turn until it ends or waits.
 pub(crate) async fn run(desk: &Desk, profile: &Profile, shop: &Shop) -> Result<Rest, Trouble> {
     let settings = &desk.lease.runtime_config;
-    let model = match profile.model().map(|config| shop.models.get(&merged(config, &settings["llm_config"])))
-    {
+    let made = |config| shop.models.get(&desk.lease.project_id, &merged(config, &settings["llm_config"]));
+    let model = match profile.model().map(made) {
         Some(Ok(model)) => model,
         Some(Err(error)) => return desk.fail("model_config", &error.to_string()).await,
         None => {

@@ -1,4 +1,4 @@
-//! The models that agents use, made once for each configuration.
+//! The models that agents use, made once for each project and configuration.
 
 use cardwire_llm::{ChatModel, ConfigError, Keys, build};
 use serde_json::Value;
@@ -11,10 +11,10 @@ use std::{
 /// How many configurations are remembered. Beyond that all are made anew.
 const REMEMBERED: usize = 256;
 
-/// Models by configuration.
+/// Models by project and configuration.
 pub(crate) struct Models {
     keys: Arc<dyn Keys>,
-    made: Mutex<HashMap<String, Arc<dyn ChatModel>>>,
+    made: Mutex<HashMap<(String, String), Arc<dyn ChatModel>>>,
 }
 
 impl fmt::Debug for Models {
@@ -29,13 +29,14 @@ impl Models {
         Self { keys, made: Mutex::default() }
     }
 
-    /// The model of a configuration. Which agent asks is no part of it.
-    pub(crate) fn get(&self, config: &Value) -> Result<Arc<dyn ChatModel>, ConfigError> {
+    /// The model of a configuration. Which agent asks is no part of it; which project does is, because a scripted model
+    /// counts how often its rules have answered, and nobody uses up what another project is to be told.
+    pub(crate) fn get(&self, project: &str, config: &Value) -> Result<Arc<dyn ChatModel>, ConfigError> {
         let mut config = config.clone();
         if let Some(fields) = config.as_object_mut() {
             fields.remove("agent");
         }
-        let name = config.to_string();
+        let name = (project.to_owned(), config.to_string());
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(model) = made.get(&name) {
             return Ok(Arc::clone(model));
@@ -46,5 +47,42 @@ impl Models {
         }
         made.insert(name, Arc::clone(&model));
         Ok(model)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cardwire_llm::ModelRequest;
+    use secrecy::SecretString;
+    use serde_json::json;
+
+    struct NoKeys;
+
+    impl Keys for NoKeys {
+        fn key(&self, _: &str) -> Option<SecretString> {
+            None
+        }
+    }
+
+    #[tokio::test]
+    async fn what_a_script_says_once_it_says_once_in_each_project() {
+        let models = Models::new(Arc::new(NoKeys));
+        let rules = json!([{ "match": { "times": 1 }, "reply": "once" }, { "reply": "then" }]);
+        let config =
+            |agent: &str| json!({ "provider": "scripted", "script": { "rules": rules }, "agent": agent });
+        let said = async |project: &str, agent: &str| {
+            let request = ModelRequest {
+                body: r#"{"messages":[{"role":"user","content":"x"}]}"#.to_owned(),
+                agent_id: agent.to_owned(),
+                role: None,
+                turn_id: "t".to_owned(),
+                call_id: "c".to_owned(),
+                step: 1,
+            };
+            models.get(project, &config(agent)).unwrap().call(&request, &()).await.unwrap().text
+        };
+        assert_eq!((said("p1", "a").await, said("p1", "b").await), ("once".to_owned(), "then".to_owned()));
+        assert_eq!((said("p2", "a").await, said("p2", "a").await), ("once".to_owned(), "then".to_owned()));
     }
 }

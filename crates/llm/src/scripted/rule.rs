@@ -27,7 +27,7 @@ pub(super) struct Rule {
     step: Option<u64>,
     /// What the answer takes over from the last message, which must have all of it.
     capture: Vec<Capture>,
-    /// How often it answers in the life of a model.
+    /// How often it answers in the life of a model, which one project has to itself.
     pub(super) times: Option<u32>,
     pub(super) delay: Duration,
     pub(super) act: Act,
@@ -158,9 +158,31 @@ fn parse_reply(rule: &Reader<'_>) -> Result<Reply, ConfigError> {
     })
 }
 
+/// Ways to write the name of a tool: our own, that of `tool.call` cards (CB-05), and that of providers.
+const CALL_NAMES: [&str; 2] = ["name", "tool_name"];
+
+/// Reads `{id?, name | tool_name, arguments?}` or `{id?, type?, function: {name, arguments?}}`.
 fn parse_call(path: &str, call: &Value) -> Result<Call, ConfigError> {
-    let reader = Reader::new(path, call, &["id", "name", "arguments"])?;
-    let name = reader.string("name")?.filter(|name| !name.is_empty());
+    let Some(function) = call.get("function") else {
+        let reader = Reader::new(path, call, &["id", "name", "tool_name", "arguments"])?;
+        return parse_function(reader.string("id")?, &reader);
+    };
+    let reader = Reader::new(path, call, &["id", "type", "function"])?;
+    if reader.string("type")?.is_some_and(|kind| kind != "function") {
+        return Err(ConfigError::new(reader.path("type"), "must be function"));
+    }
+    let function = Reader::new(&reader.path("function"), function, &["name", "arguments"])?;
+    parse_function(reader.string("id")?, &function)
+}
+
+fn parse_function(id: Option<String>, reader: &Reader<'_>) -> Result<Call, ConfigError> {
+    let given: Vec<_> = CALL_NAMES.into_iter().filter(|key| reader.get(key).is_some()).collect();
+    let key = match given[..] {
+        [] => return Err(ConfigError::new(reader.path(CALL_NAMES[0]), "is missing")),
+        [key] => key,
+        [_, second, ..] => return Err(ConfigError::new(reader.path(second), "a tool has one name")),
+    };
+    let name = reader.string(key)?.filter(|name| !name.is_empty());
     let arguments = match reader.get("arguments") {
         None => "{}".to_owned(),
         Some(arguments @ (Value::Object(_) | Value::String(_))) => text_or_json(arguments),
@@ -168,11 +190,8 @@ fn parse_call(path: &str, call: &Value) -> Result<Call, ConfigError> {
             return Err(ConfigError::new(reader.path("arguments"), "must be an object, or a string of JSON"));
         }
     };
-    Ok(Call {
-        id: reader.string("id")?,
-        name: name.ok_or_else(|| ConfigError::new(reader.path("name"), "is missing"))?,
-        arguments,
-    })
+    let name = name.ok_or_else(|| ConfigError::new(reader.path(key), "is missing"))?;
+    Ok(Call { id, name, arguments })
 }
 
 /// A kind of error, or what a failure of no such kind says: `error: TEXT`, or `error: {kind?, message?}`.

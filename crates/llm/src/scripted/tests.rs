@@ -97,6 +97,21 @@ async fn a_rule_answers_no_more_often_than_it_says_even_at_once() {
     assert_eq!(few, 7);
 }
 
+/// CB-05: calls are written as cards write them, and as providers do.
+#[tokio::test]
+async fn a_call_may_be_written_in_each_of_its_ways() {
+    let model = model(json!([{ "tool_calls": [
+        { "id": "c", "name": "find", "arguments": { "q": 1 } },
+        { "id": "c", "tool_name": "find", "arguments": { "q": 1 } },
+        { "id": "c", "type": "function", "function": { "name": "find", "arguments": "{\"q\":1}" } },
+        { "id": "c", "function": { "name": "find", "arguments": { "q": 1 } } },
+    ] }]));
+    let answer = model.call(&request("a", 1, user("x")), &()).await.unwrap();
+    let call = |call: &ToolCall| (call.id.clone(), call.name.clone(), call.arguments.clone());
+    let expected = ("c".to_owned(), "find".to_owned(), r#"{"q":1}"#.to_owned());
+    assert_eq!(answer.tool_calls.iter().map(call).collect::<Vec<_>>(), vec![expected; 4]);
+}
+
 #[tokio::test]
 async fn tool_calls_get_ids_that_are_unique_and_stable() {
     let rules = json!([{
@@ -218,6 +233,18 @@ fn a_field_that_is_wrong_is_named() {
         (json!({ "tool_calls": [{ "name": "" }] }), "rules/0/tool_calls/0/name"),
         (json!({ "tool_calls": [{ "name": "f", "arguments": [1] }] }), "rules/0/tool_calls/0/arguments"),
         (json!({ "tool_calls": [{ "name": "f", "args": {} }] }), "rules/0/tool_calls/0/args"),
+        (json!({ "tool_calls": [{ "arguments": {} }] }), "rules/0/tool_calls/0/name"),
+        (json!({ "tool_calls": [{ "name": "f", "tool_name": "g" }] }), "rules/0/tool_calls/0/tool_name"),
+        (json!({ "tool_calls": [{ "function": {} }] }), "rules/0/tool_calls/0/function/name"),
+        (json!({ "tool_calls": [{ "function": "f" }] }), "rules/0/tool_calls/0/function"),
+        (
+            json!({ "tool_calls": [{ "name": "f", "function": { "name": "f" } }] }),
+            "rules/0/tool_calls/0/name",
+        ),
+        (
+            json!({ "tool_calls": [{ "type": "x", "function": { "name": "f" } }] }),
+            "rules/0/tool_calls/0/type",
+        ),
         (json!({ "reply": "x", "usage": { "tokens": 1 } }), "rules/0/usage/tokens"),
         (json!("x"), "rules/0"),
     ] {
