@@ -176,7 +176,7 @@ fn work_is_handed_over_from_the_command_line() {
         home.cardwire(&[&made[..], &["{"]].concat()).failed(2, "`--args` does not hold JSON");
         home.cardwire(&[&made[..], &["@absent"]].concat()).failed(3, "absent");
         let unknown = home.cardwire(&["pmo", "call", "nothing", "-p", "p1", "--caller", "boss"]);
-        unknown.failed(3, "tool not found: nothing");
+        unknown.failed(3, "tool definition not found: nothing");
         assert!(unknown.stderr.contains("cardwire recipe list"), "{unknown:?}");
         home.cardwire_with(&["tool", "put", "-p", "p1", "-", "--name", "look"], "{}").ok();
         home.cardwire(&["pmo", "call", "look", "-p", "p1", "--caller", "boss"])

@@ -246,7 +246,7 @@ async fn a_registered_tool_is_not_run_here(api: Api) {
         call(unknown, "").await.expect_error(404, "tool_definition_missing");
     }
     api.delete("/projects/p1/tools/look").await.expect(204);
-    call("look", "").await.expect_error(404, "not_found");
+    call("look", "").await.expect_error(404, "tool_definition_missing");
 }
 
 /// API-07

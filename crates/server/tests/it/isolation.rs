@@ -74,7 +74,7 @@ fn body(op: Op, id: &str) -> String {
         Op::FinishTurn => json!({ "turn_epoch": 1, "status": "success" }),
         Op::ReportTool => json!({
             "agent_id": "somebody", "agent_turn_id": format!("turn_{id}"), "turn_epoch": 1,
-            "tool_call_id": "c", "status": "success",
+            "tool_call_id": "c", "status": "success", "result": 1,
         }),
         Op::PatchSession => json!({ "set": { "goal": "secret" } }),
         Op::RestoreSession => json!({ "checkpoint_id": id }),

@@ -103,7 +103,9 @@ async fn a_refusal_is_an_answer_too(api: Api) {
     make(&api, &leased, &["c1", "c2"]).await;
     let nobody = json!({ "target_strategy": "new", "target_ref": "Nobody", "instruction": "x" });
     carry_out(&api, &leased, "delegate_async", "c1", nobody, json!({})).await.expect_error(404, "not_found");
-    carry_out(&api, &leased, "no_such_tool", "c2", json!({}), json!({})).await.expect_error(404, "not_found");
+    carry_out(&api, &leased, "no_such_tool", "c2", json!({}), json!({}))
+        .await
+        .expect_error(404, "tool_definition_missing");
     let failed = json!("failed");
     assert_eq!(answers(&api, &leased).await, [(json!("c1"), failed.clone()), (json!("c2"), failed)]);
 }

@@ -35,6 +35,7 @@ async fn a_turn_sees_its_context_and_its_output_and_nothing_else(api: Api) {
     assert_eq!((&seen["agent_turn_id"], &seen["turn_epoch"]), (&json!(leased.turn), &json!(1)));
     let message = json!({
         "card_id": expected[1], "type": "agent.thought", "role": "assistant", "content": "hm",
+        "origin": "agent",
     });
     assert_eq!(seen["messages"][1], message);
     let read = api.get(&format!("/projects/p1/turns/{}/view", leased.turn)).await.expect(200);
