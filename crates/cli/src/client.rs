@@ -183,7 +183,7 @@ fn hint(status: u16, code: &str, message: &str) -> Option<&'static str> {
         ),
         403 if message.contains("Host") => Some("start the server with `--allow-host NAME`"),
         403 => Some("use a token with a wider scope, or of the right project"),
-        404 if message.starts_with("tool not found") => {
+        404 if message.starts_with("tool definition not found") => {
             Some("`cardwire recipe list` and `cardwire tool list` show what there is")
         }
         404 if message.starts_with("session not found") => {
