@@ -68,19 +68,19 @@ impl Kernel {
             let fence = calls::fence(call, from_head.as_ref(), row.as_ref(), &moment)?;
             let own = row.as_ref().and_then(|row| TurnPayload::from_stored(&row.payload).ok());
             calls::check_run(call, own.as_ref().map(|payload| &payload.runtime_config))?;
-            let mut call = call.clone().traced(from_head.as_ref().and_then(|head| head.live.as_deref()));
+            let mut call = call.traced(from_head.as_ref().and_then(|head| head.live.as_deref()));
             let made = self.made_call(project, &call).await?;
             if let Some(MadeCall { standing, .. }) = made
                 && standing != Standing::Open
             {
-                let id = call.carries_out.unwrap_or_default();
+                let id = call.carries_out.clone().unwrap_or_default();
                 return Ok(Done::Fresh(calls::repeated(id, standing)));
             }
             let rows = made.map(|MadeCall { rows, args, .. }| {
-                call.args = args;
+                call.to_mut().args = args;
                 rows
             });
-            let (call, rows) = (&call, rows.as_ref());
+            let (call, rows) = (call.as_ref(), rows.as_ref());
             let tool_call_id = call.carries_out.clone().unwrap_or_else(|| calls::fresh_call_id(&moment));
             let handled = self.handle(project, call, &tool_call_id, (from, from_head), &moment).await;
             let Decision { mut commit, outcome } = match handled {

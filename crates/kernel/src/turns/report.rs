@@ -7,7 +7,7 @@ use cardwire_protocol::{
     Rejection,
     resource::tool::Tool,
     turn::{
-        append::called_tool,
+        append::called,
         report::{AfterExecution, Report, status_of},
     },
 };
@@ -38,7 +38,7 @@ impl Kernel {
         call: &str,
     ) -> Result<Option<AfterExecution>, KernelError> {
         let card = self.get_cards(project, &[call_card], true).await?.pop();
-        let name = card.and_then(|card| called_tool(&card, call));
+        let name = card.and_then(|card| called(&card, call)).map(|(tool, _)| tool);
         let Some(name) = name.and_then(|name| name.parse::<ResourceName>().ok()) else { return Ok(None) };
         match self.resource(project, ResourceKind::Tool, &name).await {
             Ok((_, document)) => Ok(Tool::parse(&document.content).ok().map(|tool| tool.after_execution)),

@@ -11,6 +11,7 @@ use cardwire_model::{
     PmoSettings, ProjectId, Snapshot, ToolCall, TurnId, Write, card::ToolStatus,
 };
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 
 /// Who answers.
 const AUTHOR: &str = "sys.pmo";
@@ -138,11 +139,10 @@ impl Standing {
 
 impl Call {
     /// The same call in the trace of the turn that it is made in, if it brings none of its own.
-    #[must_use]
-    pub fn traced(self, live: Option<&Live>) -> Self {
+    pub fn traced(&self, live: Option<&Live>) -> Cow<'_, Self> {
         match live.filter(|_| !self.is_traced) {
-            Some(live) => Self { trace_id: live.trace_id.clone(), ..self },
-            None => self,
+            Some(live) => Cow::Owned(Self { trace_id: live.trace_id.clone(), ..self.clone() }),
+            None => Cow::Borrowed(self),
         }
     }
 }

@@ -1,14 +1,14 @@
 //! The call that a turn has made and that the PMO carries out (PM-15): what is carried out is what its card says.
 
 use super::calls::Call;
-use crate::{Rejection, resource};
+use crate::{Rejection, resource, turn::append::called};
 use cardwire_model::{Card, Invalid};
 use serde_json::{Map, Value};
 
 /// The arguments to carry a call out with: those of the card that made it. Arguments that come with the request must be the
 /// same. A tool of somebody else's may be carried out by calling one of ours, with whatever arguments that takes.
 pub fn arguments(call: &Call, card: &Card, tool_call_id: &str) -> Result<Map<String, Value>, Rejection> {
-    let Some((tool, arguments)) = said(card, tool_call_id) else { return Ok(call.args.clone()) };
+    let Some((tool, arguments)) = called(card, tool_call_id) else { return Ok(call.args.clone()) };
     if tool != call.tool {
         if resource::RESERVED.contains(&tool.as_str()) {
             return Err(Invalid::field("tool_call_id", format!("is a call of {tool}")).into());
@@ -22,21 +22,58 @@ pub fn arguments(call: &Call, card: &Card, tool_call_id: &str) -> Result<Map<Str
     Ok(arguments)
 }
 
-/// The tool that a card calls by this name, and its arguments if they are an object.
-fn said(card: &Card, tool_call_id: &str) -> Option<(String, Option<Map<String, Value>>)> {
-    let call = match &card.tool_calls {
-        Some(calls) => {
-            let calls = calls.to_value();
-            calls.as_array()?.iter().find(|call| call["id"] == tool_call_id)?.clone()
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::turn::Proof;
+    use cardwire_model::{CanonicalJson, CardDraft, Channel, InheritMode, Origin, PmoSettings, Timestamp};
+    use serde_json::json;
+
+    fn call(tool: &str, args: &Value) -> Call {
+        Call {
+            tool: tool.to_owned(),
+            caller: "a1".parse().unwrap(),
+            by_turn: None,
+            proof: Proof::Operator,
+            channel: Channel::public(),
+            trace_id: "t".to_owned(),
+            is_traced: true,
+            args: args.as_object().unwrap().clone(),
+            max_depth: 20,
+            acl: InheritMode::Enforce,
+            pmo: PmoSettings::default(),
+            require_policy: false,
+            carries_out: Some("c1".to_owned()),
+            run: Default::default(),
         }
-        None => card.content.to_value(),
-    };
-    let name = ["tool_name", "name"].iter().find_map(|key| call.get(key)?.as_str())?;
-    let arguments = match call.get("arguments") {
-        Some(Value::Object(arguments)) => Some(arguments.clone()),
-        // What a model wrote, as it wrote it.
-        Some(Value::String(text)) => serde_json::from_str(text).ok(),
-        Some(_) | None => None,
-    };
-    Some((name.to_owned(), arguments))
+    }
+
+    fn card(tool: &str, arguments: &Value) -> Card {
+        let draft = CardDraft {
+            content: CanonicalJson::from_value(&json!({ "tool_name": tool, "arguments": arguments }))
+                .unwrap(),
+            metadata: CanonicalJson::from_value(&json!({ "type": "tool.call" })).unwrap(),
+            tool_calls: None,
+            tool_call_id: Some("c1".to_owned()),
+            ttl_seconds: None,
+        };
+        let id = "00000000000000000000000000000001".parse().unwrap();
+        draft.into_card(id, Origin::Agent, Timestamp::from_micros(0)).unwrap()
+    }
+
+    #[test]
+    fn pm_15_the_card_says_what_is_carried_out() {
+        let said = json!({ "instruction": "Go." });
+        let made = |tool: &str, args: Value| {
+            arguments(&call(tool, &args), &card("delegate_async", &said), "c1").map(Value::Object)
+        };
+        assert_eq!(made("delegate_async", json!({})).unwrap(), said);
+        assert_eq!(made("delegate_async", said.clone()).unwrap(), said);
+        assert!(made("delegate_async", json!({ "instruction": "Stay." })).is_err());
+        assert!(made("fork_join", said.clone()).is_err(), "another tool of ours");
+        // A tool of somebody else's may be one of ours inside, and a card may not tell.
+        let own = json!({ "tasks": [] });
+        let theirs = |id| arguments(&call("fork_join", &own), &card("round", &said), id).map(Value::Object);
+        assert_eq!((theirs("c1").unwrap(), theirs("c2").unwrap()), (own.clone(), own));
+    }
 }

@@ -13,7 +13,7 @@ use cardwire_model::{
     card::{Content, ToolStatus},
     limits,
 };
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// Cards to write.
 #[derive(Debug, Clone)]
@@ -156,16 +156,30 @@ fn made_calls(card: &Card) -> Result<Vec<String>, Invalid> {
     Ok(ids)
 }
 
-/// The tool that a card calls under this id (WK-08), in any of the shapes that models and frameworks write.
-pub fn called_tool(card: &Card, id: &str) -> Option<String> {
+/// The tool that a card calls under this id, and its arguments if they are an object (WK-08, PM-15), in any of the shapes that
+/// models and frameworks write.
+pub fn called(card: &Card, id: &str) -> Option<(String, Option<Map<String, Value>>)> {
     let is_own = card.kind.as_str() == "tool.call" && card.tool_call_id.as_deref() == Some(id);
-    if is_own && let Ok(Content::ToolCall { tool_name, .. }) = Content::parse(&card.kind, &card.content) {
-        return Some(tool_name);
+    if is_own
+        && let Ok(Content::ToolCall { tool_name, arguments }) = Content::parse(&card.kind, &card.content)
+    {
+        return Some((tool_name, object(&arguments)));
     }
     let listed = card.tool_calls.as_ref()?.to_value();
     let call = listed.as_array()?.iter().find(|call| call["id"] == id)?;
     let names = [&call["function"]["name"], &call["name"], &call["tool_name"]];
-    names.into_iter().find_map(Value::as_str).map(str::to_owned)
+    let name = names.into_iter().find_map(Value::as_str)?;
+    let arguments = [&call["function"]["arguments"], &call["arguments"], &call["args"], &call["input"]];
+    Some((name.to_owned(), arguments.into_iter().find_map(object)))
+}
+
+/// Arguments as they are, or as the text that a model wrote.
+fn object(arguments: &Value) -> Option<Map<String, Value>> {
+    match arguments {
+        Value::Object(members) => Some(members.clone()),
+        Value::String(text) => serde_json::from_str(text).ok(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => None,
+    }
 }
 
 /// Tool call ids come from models: short, printable, not blank.
@@ -199,15 +213,17 @@ mod tests {
     #[test]
     fn the_tool_of_a_call_is_found_in_its_card() {
         let own = card("tool.call", &json!({ "tool_name": "look", "arguments": {} }), None);
-        assert_eq!(called_tool(&own, "c1").as_deref(), Some("look"));
-        assert_eq!(called_tool(&own, "c2"), None);
+        assert_eq!(called(&own, "c1"), Some(("look".to_owned(), Some(Map::new()))));
+        assert_eq!(called(&own, "c2"), None);
         let calls = json!([
             { "id": "a", "function": { "name": "one", "arguments": "{}" } }, { "id": "b", "name": "two" },
             { "id": "c", "tool_name": "three" }, { "id": "d" }, { "id": "e", "name": 7 },
         ]);
         let listed = card("agent.thought", &json!("x"), Some(&calls));
-        let found = ["a", "b", "c", "d", "e", "f"].map(|id| called_tool(&listed, id));
+        let found = ["a", "b", "c", "d", "e", "f"].map(|id| called(&listed, id).map(|(tool, _)| tool));
         let names = ["one", "two", "three"].map(|name| Some(name.to_owned()));
         assert_eq!((&found[..3], &found[3..]), (&names[..], &[None, None, None][..]));
+        let arguments = ["a", "b"].map(|id| called(&listed, id).and_then(|(_, arguments)| arguments));
+        assert_eq!(arguments, [Some(Map::new()), None], "text that is an object, and nothing");
     }
 }

@@ -112,7 +112,6 @@ async fn cb_08_a_box_of_another_project_is_not_there_for_a_turn_either(api: Api)
     let foreign = api.make_box("p2", &api.cards("p2", 1).await).await;
     let ask = async |context: &str, query: &str| {
         let body = json!({ "caller_agent_id": "boss", "args": args(json!({ "context_box_id": context })) });
-        as_turn(&api, &leased, "delegate_async", body.clone()).await;
         let path = format!("/projects/p1/pmo/delegate_async:call{query}");
         api.with(&leased.token, "POST", &path, &body.to_string()).await
     };

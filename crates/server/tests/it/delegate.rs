@@ -308,6 +308,7 @@ async fn depth_comes_from_the_callers_turn(api: Api) {
         (&answer["result"]["status"], &answer["result"]["error_code"]),
         (&json!("rejected"), &json!("recursion_depth_exceeded"))
     );
+    assert_eq!(answer["result"]["agent_id"], Value::Null, "nobody was made, and the profile is no agent");
     assert_eq!(roster(&api).await.len(), before);
 }
 
