@@ -3,8 +3,8 @@
 
 use crate::{collect, parse};
 use cardwire_kernel::{
-    CallEntry, CallRequest, ComposedCall, ExpandedCall, RenderedCall,
-    composer::manifest,
+    CallEntry, CallRequest, ComposedCall, ExpandedCall, Purpose, RenderedCall,
+    composer::{compaction, manifest},
     protocol::turn::{Fence, append::check_call_id, without},
 };
 use cardwire_model::{CanonicalJson, Invalid, Layer, Provider};
@@ -59,6 +59,10 @@ pub struct ModelCallIn {
     #[serde(default)]
     #[schema(pattern = "^step_[A-Za-z0-9_-]{1,123}$")]
     pub step_id: Option<String>,
+    /// `answer`, or `summary`: asks for a summary of the turn's session and takes no tools, contexts and layers.
+    #[serde(default)]
+    #[schema(pattern = "^(answer|summary)$")]
+    pub purpose: Option<String>,
 }
 
 impl ModelCallIn {
@@ -67,6 +71,21 @@ impl ModelCallIn {
         let names = Provider::ALL.iter().map(|provider| provider.as_str());
         let provider = self.provider.map(|name| parse::word("provider", &name, Provider::from_name, names));
         self.model.as_deref().map(|model| check_call_id("model", model)).transpose()?;
+        let purpose = match self.purpose.as_deref() {
+            None | Some("answer") => Purpose::Answer,
+            Some("summary") => Purpose::Summary,
+            Some(_) => return Err(Invalid::field("purpose", "must be answer or summary")),
+        };
+        if purpose == Purpose::Summary {
+            let given = [
+                ("tools", self.tools.is_some()),
+                ("contexts", self.contexts.is_some()),
+                ("without", self.without.is_some()),
+            ];
+            if let Some((name, _)) = given.into_iter().find(|(_, is_given)| *is_given) {
+                return Err(Invalid::field(name, "is not part of a request for a summary"));
+            }
+        }
         let params = self.params.map(|params| parse::object("params", &params)).transpose()?;
         Ok(CallRequest {
             fence,
@@ -81,6 +100,7 @@ impl ModelCallIn {
             window: self.window,
             reserve: self.reserve,
             step_id: parse::given("step_id", self.step_id.as_deref())?,
+            purpose,
         })
     }
 }
@@ -121,6 +141,9 @@ pub struct ModelCallOut {
     /// summarised (`GET …/sessions/{s}/compaction`, `:compact`) and compose anew. What was composed can be sent all the same.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub compaction_due: bool,
+    /// The summary that a request for a summary goes on from: give it with the summary to `:compact`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub follows: Option<String>,
 }
 
 impl ModelCallOut {
@@ -128,6 +151,7 @@ impl ModelCallOut {
     pub fn new(call: ComposedCall) -> Self {
         let ComposedCall { call_id, manifest, body, knowledge_refs, warnings, compaction_due } = call;
         Self {
+            follows: compaction::follows(&manifest).map(|id| id.to_string()),
             call_id: call_id.to_string(),
             step_id: manifest.step_id.to_string(),
             request: body,

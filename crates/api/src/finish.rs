@@ -14,7 +14,7 @@ use cardwire_kernel::{
         release::Release,
     },
 };
-use cardwire_model::{Invalid, TaskStatus};
+use cardwire_model::{CanonicalJson, Invalid, TaskStatus};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -52,6 +52,11 @@ pub struct FinishIn {
     /// The last step.
     #[serde(default)]
     pub step: Option<StepParts>,
+    /// What people said when the turn asked them, in order. The turn's session, if it has one, remembers each as a human
+    /// message between what was asked and what came out.
+    #[serde(default)]
+    #[schema(max_items = 100)]
+    pub replies: Vec<String>,
 }
 
 impl FinishIn {
@@ -81,10 +86,19 @@ impl FinishIn {
             error_code: self.error_code,
             cards,
             step: step.transpose()?,
+            replies: replies(&self.replies)?,
             calls: vec![],
             remains: Remains::default(),
         })))
     }
+}
+
+fn replies(said: &[String]) -> Result<Vec<CanonicalJson>, Invalid> {
+    let content = |(index, text): (usize, &String)| {
+        let at = |_| Invalid::field(format!("replies/{index}"), "must not contain NUL");
+        CanonicalJson::string(text).map_err(at)
+    };
+    said.iter().enumerate().map(content).collect()
 }
 
 /// A turn that has ended.

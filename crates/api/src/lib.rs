@@ -31,6 +31,7 @@ pub mod openapi;
 pub mod parse;
 pub mod pmo;
 pub mod projects;
+pub mod questions;
 pub mod reports;
 pub mod roster;
 pub mod sessions;

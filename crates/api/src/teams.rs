@@ -1,6 +1,6 @@
 //! Running a team on the wire (API-17).
 
-use crate::{parse, turns::TurnOut};
+use crate::{parse, questions::QuestionOut, turns::TurnOut};
 use cardwire_model::{Invalid, Namespace, SessionId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -21,7 +21,7 @@ pub struct RunTeamIn {
     #[serde(default)]
     #[schema(pattern = "^[A-Za-z0-9_-]{1,128}$")]
     pub namespace: Option<String>,
-    /// How long to wait for the end; clamped to 0..30000, 0 when absent.
+    /// How long to wait for the end, or until nothing goes on without a person's answer; clamped to 0..30000, 0 when absent.
     #[serde(default, deserialize_with = "parse::clamped")]
     pub wait_ms: Option<i64>,
 }
@@ -64,11 +64,19 @@ pub struct RunTeamOut {
     pub error: Option<String>,
     /// What went wrong, for programs.
     pub error_code: Option<String>,
+    /// What it waits for people to answer (PR-10).
+    pub questions: Vec<QuestionOut>,
 }
 
 impl RunTeamOut {
     /// The run as its turn stands.
-    pub fn new(team: &str, session: (&str, &str), turn: TurnOut, deliverable: Option<Value>) -> Self {
+    pub fn new(
+        team: &str,
+        session: (&str, &str),
+        turn: TurnOut,
+        deliverable: Option<Value>,
+        questions: Vec<QuestionOut>,
+    ) -> Self {
         Self {
             team: team.to_owned(),
             agent_id: turn.agent_id,
@@ -81,6 +89,7 @@ impl RunTeamOut {
             deliverable_card_id: turn.deliverable_card_id,
             error: turn.error,
             error_code: turn.error_code,
+            questions,
         }
     }
 }

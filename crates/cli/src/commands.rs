@@ -31,6 +31,7 @@ pub(crate) mod pmo;
 mod pmo_service;
 pub(crate) mod profile;
 pub(crate) mod project;
+mod questions;
 pub(crate) mod run;
 mod run_team;
 mod run_view;

@@ -11,12 +11,14 @@ mod explain;
 mod knowledge;
 mod pieces;
 mod preflight;
+mod previous;
 mod provider;
 mod records;
 mod render;
+mod summary;
 mod tokens;
 
-pub use call::{CallRequest, ComposedCall};
+pub use call::{CallRequest, ComposedCall, Purpose};
 pub use collect::{CollectRequest, Collected};
 pub use cost::{CostBy, CostQuery};
 pub use experience::{Noted, Saved};

@@ -28,6 +28,14 @@ pub struct Remember<T> {
     pub render: Box<dyn Fn(&T) -> Option<(u16, String)> + Send + Sync>,
 }
 
+impl<T> Remember<T> {
+    /// The same for a command that makes this of it.
+    pub(crate) fn of<U>(&self, value: &T) -> Remember<U> {
+        let answer = (self.render)(value);
+        Remember { key: self.key.clone(), render: Box::new(move |_: &U| answer.clone()) }
+    }
+}
+
 /// How a repeatable request ended.
 #[derive(Debug)]
 pub enum Done<T> {

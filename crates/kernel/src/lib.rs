@@ -36,7 +36,7 @@ pub use boxes::{BoxCards, BoxView};
 pub use context::{
     CallEntry, CallRequest, CollectRequest, Collected, ComposedCall, ContextConfig, ContextProvider, CostBy,
     CostQuery, Document, Embedder, ExpandedCall, FoundSection, KnowledgeQuery, Noted, ProviderError,
-    ProviderRequest, RenderedCall, Reranker, Saved, Side, SourceView, WhyAnswer, WouldSend,
+    ProviderRequest, Purpose, RenderedCall, Reranker, Saved, Side, SourceView, WhyAnswer, WouldSend,
 };
 pub use error::KernelError;
 pub use execute::{Caller, Done, Remember};

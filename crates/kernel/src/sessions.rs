@@ -7,6 +7,7 @@ mod load;
 mod reads;
 mod turn;
 
+pub(crate) use compact::Planned;
 pub use compact::{CompactRequest, Compacted, CompactionPrompt, Summariser, SummaryAnswer, SummaryRequest};
 pub use reads::{CheckpointView, Earlier, SessionView, Window};
 

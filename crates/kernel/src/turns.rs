@@ -5,12 +5,14 @@ mod claim;
 mod dispatch;
 mod hydrate;
 mod line;
+mod questions;
 mod reads;
 mod recall;
 mod recover;
 mod report;
 mod roster;
 mod run;
+mod subtree;
 mod watchdog;
 
 pub use chunk::Chunk;

@@ -4,6 +4,7 @@
 //! This crate must not know IO, async, clocks or randomness: ids and times arrive as values.
 //! Invariant: a value of a type in this crate is valid; construction is where bad input is refused.
 
+pub mod asking;
 pub mod audit;
 pub mod batch;
 pub mod card;

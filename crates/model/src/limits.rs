@@ -63,6 +63,8 @@ pub const CLAIM_TURNS: usize = 100;
 pub const CLAIM_WAIT_MS: u64 = 30_000;
 /// Most cards written by one request of a turn.
 pub const TURN_CARDS: usize = 100;
+/// Most words of people that a turn hands to its session when it ends (PR-10).
+pub const TURN_REPLIES: usize = 100;
 /// Most tool calls of one turn that have no answer yet.
 pub const OPEN_CALLS: usize = 256;
 /// Longest time a turn may wait for its tools: seven days.

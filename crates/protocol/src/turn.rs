@@ -20,6 +20,7 @@ pub mod fence;
 pub mod finish;
 pub mod heartbeat;
 mod lease;
+pub mod question;
 pub mod reap;
 pub mod rebuild;
 pub mod recall;
@@ -46,7 +47,9 @@ pub use fence::{Fence, Proof};
 pub use lease::next_output_box;
 
 use crate::{Decision, Moment, Rejection};
-use cardwire_model::{Card, CardId, InboxId, ProjectId, Snapshot, StepId, TaskStatus, TurnEpoch, TurnId};
+use cardwire_model::{
+    CanonicalJson, Card, CardId, InboxId, ProjectId, Snapshot, StepId, TaskStatus, TurnEpoch, TurnId,
+};
 
 /// Everything that can happen to a turn that is already there.
 #[derive(Debug, Clone)]
@@ -246,6 +249,26 @@ impl Command {
             | Self::Requeue(..)
             | Self::Ring(..)
             | Self::Archive(_) => false,
+        }
+    }
+
+    /// What people said in the turn that it ends, for the turn's session (PR-10).
+    pub fn replies(&self) -> &[CanonicalJson] {
+        match self {
+            Self::Finish(finish) => &finish.replies,
+            Self::Start(_)
+            | Self::Heartbeat(_)
+            | Self::Append(_)
+            | Self::Step(_)
+            | Self::Suspend(_)
+            | Self::Report(_)
+            | Self::Release(_)
+            | Self::Stop(_)
+            | Self::Reap(_)
+            | Self::ExpireTools(..)
+            | Self::Requeue(..)
+            | Self::Ring(..)
+            | Self::Archive(_) => &[],
         }
     }
 

@@ -282,6 +282,7 @@ fn dispatch(op: Op, request: crate::request::Request) -> BoxFuture<'static, Answ
         Op::DispatchTurn => Box::pin(http::turns::dispatch(request)),
         Op::ListTurns => Box::pin(http::turns::list(request)),
         Op::GetTurn => Box::pin(http::turns::get(request)),
+        Op::ListQuestions => Box::pin(http::turns::questions(request)),
         Op::ViewTurn | Op::GetTurnView => Box::pin(http::turns::view(request)),
         Op::StopTurn => Box::pin(http::turns::stop(request)),
         Op::ClaimTurns => Box::pin(http::worker::claim(request)),

@@ -18,6 +18,8 @@ pub struct Finished {
     pub error: Option<String>,
     /// Which task of the plan it was.
     pub task_id: Option<String>,
+    /// What people said when it asked them (PR-10).
+    pub replies: Vec<String>,
 }
 
 /// The end of every part of a round, in the order of its tasks.
@@ -52,6 +54,7 @@ fn part(team: &Team, task: &Task, outcome: &Outcome) -> Finished {
         deliverable: delivers.then(|| outcome.output.clone()),
         error: error(outcome),
         task_id: task.task_id.clone(),
+        replies: outcome.replies.clone(),
     }
 }
 

@@ -29,13 +29,13 @@ pub(crate) fn patient(process: &str, ids: &[&str], retries: u32) -> Team {
 
 /// A success.
 pub(crate) fn good(output: impl Into<Value>) -> Outcome {
-    Outcome { status: Status::Success, output: output.into(), error: None }
+    Outcome { status: Status::Success, output: output.into(), error: None, replies: vec![] }
 }
 
 /// An end of another kind.
 pub(crate) fn bad(status: Status, error: &str) -> Outcome {
     let error = Some(error.to_owned()).filter(|error| !error.is_empty());
-    Outcome { status, output: Value::Null, error }
+    Outcome { status, output: Value::Null, error, replies: vec![] }
 }
 
 /// A failure.

@@ -60,7 +60,7 @@ fn outcomes() -> impl Strategy<Value = Outcome> {
         1 => Just(Status::Timeout),
         1 => Just(Status::Canceled),
     ];
-    (status, outputs()).prop_map(|(status, output)| Outcome { status, output, error: None })
+    (status, outputs()).prop_map(|(status, output)| Outcome { status, output, error: None, replies: vec![] })
 }
 
 /// Gives each who is asked an answer that suits it more often than not, so that runs get far.

@@ -66,6 +66,8 @@ pub struct Outcome {
     pub output: Value,
     /// What went wrong.
     pub error: Option<String>,
+    /// What people said when they were asked on the way (PR-10).
+    pub replies: Vec<String>,
 }
 
 impl Outcome {
@@ -119,6 +121,14 @@ impl Act {
     pub fn delivers(&self, wanted: &Value) -> bool {
         match self {
             Self::Finish { output } => output == wanted,
+            Self::Round(_) | Self::Fail { .. } => false,
+        }
+    }
+
+    /// Whether the run is over and delivers something.
+    pub const fn is_finish(&self) -> bool {
+        match self {
+            Self::Finish { .. } => true,
             Self::Round(_) | Self::Fail { .. } => false,
         }
     }

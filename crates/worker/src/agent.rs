@@ -10,6 +10,7 @@ use crate::{
     models::Models,
     profile::{Profile, RunLimits},
     profiles::Profiles,
+    replies::replies,
     stream, telemetry,
     tools::{
         Bench, NOTICES, Outcome,
@@ -22,7 +23,7 @@ use crate::{
     transcript::Transcript,
     trouble::Trouble,
 };
-use cardwire_llm::{ChatModel, ModelAnswer, ModelError, ModelRequest, ToolCall};
+use cardwire_llm::{ChatModel, ModelAnswer, ModelError, ModelInfo, ModelRequest, ToolCall};
 use cardwire_model::Provider;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -177,7 +178,7 @@ impl Turn<'_> {
         };
         if composed.compaction_due && self.compact().await? {
             // This call is not made; one that is shorter is.
-            let step = self.step(&composed, "failed", &json!({ "error": compact::COMPACTED }));
+            let step = composed.step("call", "failed", &json!({ "error": compact::COMPACTED }));
             self.desk.append(vec![], Some(step)).await?;
             return Ok(None);
         }
@@ -185,7 +186,7 @@ impl Turn<'_> {
         let mut answer = match self.call(step, &composed).await {
             Ok(answer) => answer,
             Err(error) => {
-                let step = self.step(&composed, "failed", &json!({ "error": error.kind() }));
+                let step = composed.step("call", "failed", &json!({ "error": error.kind() }));
                 if matches!(error, ModelError::ContextLength { .. }) && self.compact().await? {
                     self.desk.append(vec![], Some(step)).await?;
                     return Ok(None);
@@ -195,7 +196,11 @@ impl Turn<'_> {
                 return Ok(Some(Rest::Ended));
             }
         };
-        let step = self.step(&composed, "done", &self.spent(&composed, &answer));
+        let mut metadata = spent(self.model.info(), &answer);
+        if !composed.knowledge_refs.is_empty() {
+            metadata["knowledge_refs"] = composed.knowledge_refs.clone().into();
+        }
+        let step = composed.step("call", "done", &metadata);
         if !answer.tool_calls.is_empty() {
             make_distinct(&mut answer.tool_calls, transcript, number);
             let said = card::thought(self.desk, &answer.text, &answer.tool_calls);
@@ -203,7 +208,8 @@ impl Turn<'_> {
             return Ok(None);
         }
         let Some(missing) = self.missing() else {
-            let ending = Ending::success(Value::String(answer.text));
+            let ending = Ending::success(Value::String(answer.text))
+                .after(replies(transcript, &transcript.own_calls()));
             self.desk.finish(&ending, vec![], Some(step)).await?;
             return Ok(Some(Rest::Ended));
         };
@@ -328,25 +334,6 @@ impl Turn<'_> {
         Ok(offers)
     }
 
-    /// The step of a call, as it stands after it.
-    fn step(&self, composed: &Composed, status: &str, metadata: &Value) -> Value {
-        json!({
-            "step_id": composed.step_id, "phase": "call", "status": status, "call_id": composed.call_id,
-            "metadata": metadata,
-        })
-    }
-
-    /// What a call has cost (OB-04).
-    fn spent(&self, composed: &Composed, answer: &ModelAnswer) -> Value {
-        let info = self.model.info();
-        let cost = info.prices.as_ref().map(|prices| prices.cost_micros(&answer.usage));
-        let mut spent = json!({ "model": answer.model, "usage": answer.usage, "cost_micros": cost });
-        if !composed.knowledge_refs.is_empty() {
-            spent["knowledge_refs"] = composed.knowledge_refs.clone().into();
-        }
-        spent
-    }
-
     /// Carries out every call without an answer. Gives how the turn rests, if it does.
     async fn carry_out(&self, transcript: &Transcript) -> Result<Option<Rest>, Trouble> {
         let said = last_words(transcript);
@@ -365,6 +352,7 @@ impl Turn<'_> {
                 }
                 Outcome::Ends(answer, ending) => {
                     cards.push(card::result(self.desk, &call.id, &call.name, &answer));
+                    let ending = ending.after(replies(transcript, &transcript.own_calls()));
                     self.desk.finish(&ending, cards, None).await?;
                     return Ok(Some(Rest::Ended));
                 }
@@ -379,6 +367,12 @@ impl Turn<'_> {
         self.desk.suspend(&waits, longest).await?;
         Ok(Some(Rest::Waits))
     }
+}
+
+/// What a call has cost (OB-04).
+pub(crate) fn spent(info: &ModelInfo, answer: &ModelAnswer) -> Value {
+    let cost = info.prices.as_ref().map(|prices| prices.cost_micros(&answer.usage));
+    json!({ "model": answer.model, "usage": answer.usage, "cost_micros": cost })
 }
 
 /// Some providers number calls anew in every answer. A call that had the name of an earlier one would have its answer.

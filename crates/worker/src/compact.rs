@@ -2,7 +2,7 @@
 //! once, and the request composed anew (CP-01). Without a summary everything stays as it was, and the failure is told as it
 //! came (CP-06) or the request sent as it is.
 
-use crate::{desk::Desk, telemetry, tools::notes::namespace, trouble::Trouble};
+use crate::{agent::spent, desk::Desk, telemetry, tools::notes::namespace, trouble::Trouble};
 use cardwire_llm::{ChatModel, ModelRequest};
 use cardwire_model::Provider;
 use serde_json::{Value, json};
@@ -26,23 +26,27 @@ pub(crate) async fn compact(desk: &Desk, model: &dyn ChatModel, agent: &str) -> 
     let Some(session) = desk.lease.setting("session_id").filter(|_| keeps) else {
         return Ok(false);
     };
-    let asked = match desk.get(&format!("/sessions/{session}/compaction{}", namespace(desk))).await {
-        Ok(asked) => asked,
+    let composed = match desk.compose(&request(model)).await {
+        Ok(composed) => composed,
+        // There is nothing to summarise.
         Err(Trouble::Refused { .. }) => return Ok(false),
         Err(trouble) => return Err(trouble),
     };
-    let (Some(system), Some(prompt)) = (asked["system_prompt"].as_str(), asked["prompt"].as_str()) else {
-        return Ok(false);
-    };
     let request = ModelRequest {
-        body: body(model, system, prompt).to_string(),
+        body: composed.request.clone(),
         agent_id: agent.to_owned(),
         role: Some(ROLE.to_owned()),
         turn_id: desk.lease.agent_turn_id.clone(),
-        call_id: String::new(),
+        call_id: composed.call_id.clone(),
         step: 1,
     };
-    let answer = match telemetry::chat(desk, model.info(), &request, model.call(&request, &())).await {
+    let answer = telemetry::chat(desk, model.info(), &request, model.call(&request, &())).await;
+    let (status, metadata) = match &answer {
+        Ok(answer) => ("done", spent(model.info(), answer)),
+        Err(error) => ("failed", json!({ "error": error.kind() })),
+    };
+    desk.append(vec![], Some(composed.step("summary", status, &metadata))).await?;
+    let answer = match answer {
         Ok(answer) if answer.tool_calls.is_empty() && !answer.text.trim().is_empty() => answer,
         Ok(_) => return Ok(false),
         Err(error) => {
@@ -52,7 +56,7 @@ pub(crate) async fn compact(desk: &Desk, model: &dyn ChatModel, agent: &str) -> 
     };
     let path = format!("/sessions/{session}:compact{}", namespace(desk));
     // The prompt has the summary before it in it, so that this one takes its place.
-    let body = json!({ "summary": answer.text, "follows": asked["follows"] });
+    let body = json!({ "summary": answer.text, "follows": composed.follows });
     match desk.post(&path, &body).await {
         Ok(done) => Ok(done["compacted"] == true),
         Err(Trouble::Refused { .. }) => Ok(false),
@@ -60,15 +64,12 @@ pub(crate) async fn compact(desk: &Desk, model: &dyn ChatModel, agent: &str) -> 
     }
 }
 
-fn body(model: &dyn ChatModel, system: &str, prompt: &str) -> Value {
+/// What the composer is asked for. How an agent is asked, its profile says; how a summary is, nobody does.
+fn request(model: &dyn ChatModel) -> Value {
     let info = model.info();
-    let user = json!({ "role": "user", "content": prompt });
-    match info.provider {
-        Provider::OpenAiChat => {
-            json!({ "model": info.model, "messages": [{ "role": "system", "content": system }, user] })
-        }
-        Provider::AnthropicMessages => {
-            json!({ "model": info.model, "system": system, "messages": [user], "max_tokens": MAX_TOKENS })
-        }
-    }
+    let params = match info.provider {
+        Provider::OpenAiChat => json!({}),
+        Provider::AnthropicMessages => json!({ "max_tokens": MAX_TOKENS }),
+    };
+    json!({ "purpose": "summary", "provider": info.provider.as_str(), "model": info.model, "params": params })
 }

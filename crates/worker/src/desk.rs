@@ -3,7 +3,7 @@
 use crate::{
     agent::Rest,
     lease::Lease,
-    line::{Line, read},
+    line::{Again, Line, read},
     telemetry,
     tools::on_bus,
     trace::Trace,
@@ -33,15 +33,23 @@ pub(crate) struct Ending {
     pub(crate) deliverable: Option<Value>,
     /// What went wrong: code and message.
     pub(crate) error: Option<(String, String)>,
+    /// What people said in the turn (PR-10).
+    pub(crate) replies: Vec<String>,
 }
 
 impl Ending {
     pub(crate) fn success(deliverable: Value) -> Self {
-        Self { status: "success", deliverable: Some(deliverable), error: None }
+        Self { status: "success", deliverable: Some(deliverable), error: None, replies: vec![] }
     }
 
     pub(crate) fn failed(code: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { status: "failed", deliverable: None, error: Some((code.into(), message.into())) }
+        let error = Some((code.into(), message.into()));
+        Self { status: "failed", deliverable: None, error, replies: vec![] }
+    }
+
+    /// The same, after people said this.
+    pub(crate) fn after(self, replies: Vec<String>) -> Self {
+        Self { replies, ..self }
     }
 }
 
@@ -56,6 +64,19 @@ pub(crate) struct Composed {
     /// The session is to be summarised first.
     #[serde(default)]
     pub(crate) compaction_due: bool,
+    /// The summary that a request for a summary goes on from.
+    #[serde(default)]
+    pub(crate) follows: Option<String>,
+}
+
+impl Composed {
+    /// The step of the call, as it stands after it.
+    pub(crate) fn step(&self, phase: &str, status: &str, metadata: &Value) -> Value {
+        json!({
+            "step_id": self.step_id, "phase": phase, "status": status, "call_id": self.call_id,
+            "metadata": metadata,
+        })
+    }
 }
 
 /// What the holder of a turn says, with its fence.
@@ -97,35 +118,35 @@ impl Desk {
 
     /// Does something with the worker's own token.
     pub(crate) async fn post(&self, rest: &str, body: &Value) -> Result<Value, Trouble> {
-        self.line.post(self.path(rest), None, body, self.trace.header().as_deref(), Some(self.key())).await
+        self.line.post(self.path(rest), None, body, self.trace.header().as_deref(), self.named()).await
     }
 
     /// The same under a name of the caller's: whoever goes on with the turn elsewhere asks by the same one.
     pub(crate) async fn post_once(&self, rest: &str, body: &Value, call: &str) -> Result<Value, Trouble> {
         let key = format!("{}-{call}", self.lease.agent_turn_id);
-        self.line.post(self.path(rest), None, body, self.trace.header().as_deref(), Some(key)).await
+        self.line.post(self.path(rest), None, body, self.trace.header().as_deref(), Again::Named(key)).await
     }
 
     /// One of the turn's verbs: `:finish`, `/cards`, …
     async fn say(&self, verb: &str, body: &(impl Serialize + Sync)) -> Result<Value, Trouble> {
-        self.say_as(verb, body, Some(self.key())).await
+        self.say_as(verb, body, self.named()).await
     }
 
     async fn say_as(
         &self,
         verb: &str,
         body: &(impl Serialize + Sync),
-        key: Option<String>,
+        again: Again,
     ) -> Result<Value, Trouble> {
         let body = Fenced { turn_epoch: self.lease.turn_epoch, body };
         let path = self.path(&format!("/l0/turns/{}{verb}", self.lease.agent_turn_id));
-        self.line.post(path, Some(&self.lease.turn_token), &body, self.trace.header().as_deref(), key).await
+        self.line.post(path, Some(&self.lease.turn_token), &body, self.trace.header().as_deref(), again).await
     }
 
     /// A name for the next request, never used for another by this process.
-    fn key(&self) -> String {
+    fn named(&self) -> Again {
         let count = SAID.fetch_add(1, Ordering::Relaxed);
-        format!("{}-{}-{count}", self.lease.agent_turn_id, self.lease.turn_epoch)
+        Again::Named(format!("{}-{}-{count}", self.lease.agent_turn_id, self.lease.turn_epoch))
     }
 
     /// What the turn had written when it was leased.
@@ -160,7 +181,8 @@ impl Desk {
         for batch in ids[..upto].chunks(BATCH) {
             let path = self.path("/cards/batch");
             let body = json!({ "card_ids": batch });
-            let mut found = self.line.post(path, None, &body, self.trace.header().as_deref(), None).await?;
+            let trace = self.trace.header();
+            let mut found = self.line.post(path, None, &body, trace.as_deref(), Again::Harmless).await?;
             cards.extend(read::<Vec<Value>>(found["cards"].take())?);
         }
         cards.extend(last);
@@ -220,6 +242,9 @@ impl Desk {
         if let Some(step) = step {
             body["step"] = step;
         }
+        if !ending.replies.is_empty() {
+            body["replies"] = ending.replies.clone().into();
+        }
         self.say(":finish", &body).await.map(drop)
     }
 
@@ -239,7 +264,10 @@ impl Desk {
         let path = self.path(&format!("/l0/turns/{}/chunks", self.lease.agent_turn_id));
         let body = json!({ "turn_epoch": self.lease.turn_epoch, "index": index, "text": text });
         let trace = self.trace.header();
-        self.line.post(path, Some(&self.lease.turn_token), &body, trace.as_deref(), None).await.map(drop)
+        self.line
+            .post(path, Some(&self.lease.turn_token), &body, trace.as_deref(), Again::Never)
+            .await
+            .map(drop)
     }
 
     pub(crate) async fn heartbeat(&self) -> Result<(), Trouble> {
@@ -249,7 +277,7 @@ impl Desk {
     /// Composes the next request to a model.
     pub(crate) async fn compose(&self, request: &(impl Serialize + Sync)) -> Result<Composed, Trouble> {
         // Without a name: a request that is composed twice costs less than a row for every one that is not.
-        read(self.say_as("/calls", request, None).await?)
+        read(self.say_as("/calls", request, Again::Harmless).await?)
     }
 
     /// Answers a call of the turn with a card that is there.
@@ -257,7 +285,7 @@ impl Desk {
         let found = self.get(&format!("/cards/{card}")).await?;
         let body = on_bus::report_of(&self.lease, call, card, &found["content"], after);
         let (token, trace) = (Some(self.lease.turn_token.as_str()), Some(self.lease.trace_id.as_str()));
-        self.line.post(self.path("/l0/reports"), token, &body, trace, Some(self.key())).await.map(drop)
+        self.line.post(self.path("/l0/reports"), token, &body, trace, self.named()).await.map(drop)
     }
 
     /// What the turn sees.
@@ -289,7 +317,7 @@ impl Desk {
         // The call names itself: repeating it does nothing.
         let path = self.path(&format!("/pmo/{tool}:call"));
         self.line
-            .post(path, Some(&self.lease.turn_token), &body, self.trace.header().as_deref(), Some(self.key()))
+            .post(path, Some(&self.lease.turn_token), &body, self.trace.header().as_deref(), self.named())
             .await
     }
 }

@@ -17,6 +17,7 @@ mod port;
 mod profile;
 mod profiles;
 mod replay;
+mod replies;
 mod stream;
 mod team_run;
 mod telemetry;

@@ -11,6 +11,17 @@ use std::{sync::Arc, time::Duration};
 /// Pauses between two attempts. A server that restarts is back within this.
 const PAUSES_MS: [u64; 9] = [50, 100, 250, 500, 1_000, 2_000, 5_000, 10_000, 20_000];
 
+/// Whether a request is asked again when no answer came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Again {
+    /// Yes: it has this name, under which it is done once.
+    Named(String),
+    /// Yes: to do it twice does no harm.
+    Harmless,
+    /// No.
+    Never,
+}
+
 /// A port with patience.
 #[derive(Debug, Clone)]
 pub(crate) struct Line {
@@ -28,7 +39,8 @@ impl Line {
         token: Option<&str>,
         trace: Option<&str>,
     ) -> Result<Value, Trouble> {
-        self.ask(Ask { method: Method::Get, path, token, body: None, trace, key: None }).await
+        let ask = Ask { method: Method::Get, path, token, body: None, trace, key: None };
+        self.ask(ask, true).await
     }
 
     pub(crate) async fn post(
@@ -37,7 +49,7 @@ impl Line {
         token: Option<&str>,
         body: &(impl Serialize + Sync),
         trace: Option<&str>,
-        key: Option<String>,
+        again: Again,
     ) -> Result<Value, Trouble> {
         let body = serde_json::to_string(body).map_err(|error| Trouble::Refused {
             status: 400,
@@ -45,10 +57,15 @@ impl Line {
             message: error.to_string(),
         })?;
         let body = Some(body);
-        self.ask(Ask { method: Method::Post, path, token, body, trace, key }).await
+        let (may_repeat, key) = match again {
+            Again::Named(key) => (true, Some(key)),
+            Again::Harmless => (true, None),
+            Again::Never => (false, None),
+        };
+        self.ask(Ask { method: Method::Post, path, token, body, trace, key }, may_repeat).await
     }
 
-    async fn ask(&self, ask: Ask<'_>) -> Result<Value, Trouble> {
+    async fn ask(&self, ask: Ask<'_>, may_repeat: bool) -> Result<Value, Trouble> {
         let mut pauses = PAUSES_MS.into_iter();
         loop {
             let trouble = match self.port.ask(&ask).await {
@@ -57,8 +74,6 @@ impl Line {
                 Ok(Reply { status, body }) => return Err(Trouble::of(status, &body)),
                 Err(unreachable) => Trouble::Unreachable(unreachable.0),
             };
-            // A request that does something is repeated only if it is named.
-            let may_repeat = ask.method == Method::Get || ask.key.is_some();
             let Some(pause) = pauses.next().filter(|_| may_repeat) else { return Err(trouble) };
             tokio::time::sleep(Duration::from_millis(pause)).await;
         }
@@ -72,4 +87,43 @@ pub(crate) fn read<T: DeserializeOwned>(value: Value) -> Result<T, Trouble> {
         code: "malformed_answer".to_owned(),
         message: error.to_string(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::port::Unreachable;
+    use async_trait::async_trait;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    /// Does not answer the first time.
+    #[derive(Debug, Default)]
+    struct Shaky(AtomicUsize);
+
+    #[async_trait]
+    impl Port for Shaky {
+        async fn ask(&self, _: &Ask<'_>) -> Result<Reply, Unreachable> {
+            match self.0.fetch_add(1, Ordering::Relaxed) {
+                0 => Err(Unreachable("reset".to_owned())),
+                _ => Ok(Reply { status: 200, body: Value::Null }),
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn what_may_be_done_twice_or_has_a_name_is_asked_again() {
+        let post = async |again: Again| {
+            let port = Arc::new(Shaky::default());
+            let line = Line::new(Arc::clone(&port) as _);
+            (
+                line.post("/x".to_owned(), None, &Value::Null, None, again).await,
+                port.0.load(Ordering::Relaxed),
+            )
+        };
+        assert_eq!(post(Again::Named("k".to_owned())).await, (Ok(Value::Null), 2));
+        assert_eq!(post(Again::Harmless).await, (Ok(Value::Null), 2));
+        assert_eq!(post(Again::Never).await, (Err(Trouble::Unreachable("reset".to_owned())), 1));
+        let line = Line::new(Arc::new(Shaky::default()));
+        assert_eq!(line.get("/x".to_owned(), None, None).await, Ok(Value::Null));
+    }
 }

@@ -5,7 +5,7 @@ use crate::{
     agent::{self, Rest, Shop},
     desk::{Desk, Ending},
     lease::Lease,
-    line::{Line, read},
+    line::{Again, Line, read},
     mcp::{Mcp, McpServers},
     models::Models,
     port::Port,
@@ -151,7 +151,7 @@ impl Worker {
     }
 
     async fn claim(&self, body: Value) -> Result<Vec<Lease>, Trouble> {
-        let answer = self.line.post("/l0/claim".to_owned(), None, &body, None, None).await?;
+        let answer = self.line.post("/l0/claim".to_owned(), None, &body, None, Again::Never).await?;
         read(answer["leases"].clone())
     }
 

@@ -5,6 +5,7 @@ use crate::{
     agent::Rest,
     card,
     desk::{Desk, Ending},
+    replies::replies,
     telemetry,
     tools::{WAIT_SECONDS, notes::namespace},
     transcript::{Transcript, kind},
@@ -68,7 +69,9 @@ impl Run<'_> {
                 self.begin(&id, &tasks).await
             }
             Act::Finish { output } => {
-                self.desk.finish(&Ending::success(output), vec![], None).await?;
+                // What people said in the last round belongs between the query and what the run delivers.
+                let said = rounds.last().map(|last| replies_of(last).collect()).unwrap_or_default();
+                self.desk.finish(&Ending::success(output).after(said), vec![], None).await?;
                 Ok(Rest::Ended)
             }
             Act::Fail { code, message } => self.desk.fail(code, &message).await,
@@ -164,13 +167,20 @@ impl Run<'_> {
                 "agent_id": done.agent, "status": done.status, "task": done.task, "deliverable": done.deliverable,
                 "error": done.error, "message_id": id,
             } });
-            // What the run itself delivers is remembered with its query when it ends (ST-07).
+            // What the run itself delivers is remembered with its query when it ends (ST-07), and what people said before.
+            let mut messages: Vec<Value> = vec![];
+            if !act.is_finish() {
+                let human = |(number, words): (usize, &String)| json!({ "id": format!("{id}_heard_{number}"), "role": "human", "content": words });
+                messages.extend(done.replies.iter().enumerate().map(human));
+            }
             if let Some(deliverable) = done.deliverable.as_ref().filter(|said| !act.delivers(said)) {
-                let said = json!({
+                messages.push(json!({
                     "id": format!("{id}_said"), "role": "ai", "name": done.agent,
                     "content": cardwire_team::text_of(deliverable),
-                });
-                patch["messages"] = json!({ "append": [said] });
+                }));
+            }
+            if !messages.is_empty() {
+                patch["messages"] = json!({ "append": messages });
             }
             self.patch(patch).await?;
         }
@@ -223,19 +233,29 @@ impl Run<'_> {
                 status: Status::Failed,
                 output: Value::Null,
                 error: Some(error.to_owned()),
+                replies: vec![],
             });
         };
         let status = result["status"].as_str().and_then(Status::from_name).unwrap_or(Status::Failed);
-        let mut output = result["summary"].clone();
+        let (mut output, mut said) = (result["summary"].clone(), vec![]);
         if let Some(box_id) = result["output_box_id"].as_str() {
             let cards = self.desk.box_cards(box_id).await?;
             if let Some(card) = cards.iter().rev().find(|card| kind(card) == "task.deliverable") {
                 output = card["content"].clone();
             }
+            // The box is the member's own in this round.
+            let transcript = Transcript::new(cards, "");
+            said = replies(&transcript, &transcript.calls());
         }
         let error = result["error"].as_str().map(str::to_owned);
-        Ok(Outcome { status, output, error })
+        Ok(Outcome { status, output, error, replies: said })
     }
+}
+
+/// What people said in a round that is remembered.
+fn replies_of(round: &Round) -> impl Iterator<Item = String> {
+    let parts = round.tasks.iter().zip(&round.outcomes).filter(|(task, _)| task.role.is_remembered());
+    parts.flat_map(|(_, outcome)| outcome.replies.iter().cloned())
 }
 
 fn tasks_of(arguments: &Value) -> Option<Vec<Task>> {

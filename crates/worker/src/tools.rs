@@ -19,6 +19,7 @@ use crate::{
     transcript::{Call, Transcript},
     trouble::Trouble,
 };
+use cardwire_model::asking::ASK_HUMAN;
 use external::External;
 use serde_json::{Map, Value, json};
 
@@ -28,7 +29,7 @@ pub(crate) const PMO: [&str; 5] =
 
 /// Tools that the worker answers by itself or with a question to the kernel.
 pub(crate) const NOTES: [&str; 6] =
-    ["read_card", "read_box", "ask_human", "plan_todo", "report_todo", "search_knowledge"];
+    ["read_card", "read_box", ASK_HUMAN, "plan_todo", "report_todo", "search_knowledge"];
 
 /// How often a model is told what is missing or does not fit before its turn fails.
 pub(crate) const NOTICES: usize = 3;
@@ -126,7 +127,7 @@ impl Bench<'_> {
         if let Some(answer) = self.past.as_ref().and_then(|past| past.answer_to(call)) {
             return Ok(Outcome::Answered(Answer::of(answer)));
         }
-        if call.name == "ask_human" {
+        if call.name == ASK_HUMAN {
             return Ok(Outcome::Waits(call.id.clone(), vec![], WAIT_SECONDS));
         }
         if handoffs::is_one(&call.name) {

@@ -44,11 +44,12 @@ impl Transcript {
 
     /// The turn's own cards of a kind.
     fn own<'a>(&'a self, wanted: &'a str) -> impl Iterator<Item = &'a Value> {
-        let is_own = |card: &&Value| {
-            let turn = card["metadata"]["agent_turn_id"].as_str().unwrap_or_default();
-            self.turns.iter().any(|own| own == turn)
-        };
-        self.cards.iter().filter(move |card| kind(card) == wanted).filter(is_own)
+        self.cards.iter().filter(move |card| kind(card) == wanted && self.is_own(card))
+    }
+
+    fn is_own(&self, card: &Value) -> bool {
+        let turn = card["metadata"]["agent_turn_id"].as_str().unwrap_or_default();
+        self.turns.iter().any(|own| own == turn)
     }
 
     /// The answer that an earlier call of the same tool with the same arguments had.
@@ -65,6 +66,11 @@ impl Transcript {
     /// Every call that was made.
     pub(crate) fn calls(&self) -> Vec<Call> {
         self.cards.iter().flat_map(made_calls).collect()
+    }
+
+    /// Those that the turn itself has made.
+    pub(crate) fn own_calls(&self) -> Vec<Call> {
+        self.cards.iter().filter(|card| self.is_own(card)).flat_map(made_calls).collect()
     }
 
     /// The card that makes a call.

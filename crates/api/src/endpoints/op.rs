@@ -61,6 +61,7 @@ pub enum Op {
     ListTurns,
     GetTurn,
     GetTurnView,
+    ListQuestions,
     StopTurn,
     ClaimTurns,
     StartTurn,

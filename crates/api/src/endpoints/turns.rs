@@ -10,6 +10,7 @@ use crate::{
     claim::{ClaimIn, ClaimOut},
     dispatch::{DispatchIn, DispatchOut},
     finish::{EndedOut, FinishIn, ReleaseIn, ReleasedOut},
+    questions::QuestionList,
     reports::{ReportIn, ReportOut},
     turns::{StopIn, StopOut, TurnList, TurnOut},
     verbs::{AppendedOut, EpochIn, StateOut, StepIn, StepOut, SuspendIn, SuspendedOut, TurnCardsIn},
@@ -144,6 +145,13 @@ pub(super) const ENDPOINTS: &[Endpoint] = &[
         json::<ViewOut>(),
     )
     .query(&[STEP_ID]),
+    get(
+        Op::ListQuestions,
+        "/projects/{project_id}/turns/{agent_turn_id}/questions",
+        Access::Project(Read),
+        "What people are asked by the turn and everything below it. Answer with a report.",
+        json::<QuestionList>(),
+    ),
     post(
         Op::StopTurn,
         "/projects/{project_id}/turns/{agent_turn_id}:stop",

@@ -202,6 +202,7 @@ impl Place {
                 request_box: None,
                 metadata: CanonicalJson::empty_object(),
             }),
+            replies: vec![],
             calls: vec![],
             remains: Remains::default(),
         };

@@ -1,12 +1,7 @@
 //! A run as it looks from outside: the tree of its turns, what they spent, and what waits for a person.
 
-use crate::{
-    client::Client,
-    failure::Failure,
-    output::Output,
-    route::Route,
-    text::{cell, cut},
-};
+use super::questions::{Question, questions_of};
+use crate::{client::Client, failure::Failure, output::Output, route::Route, text::cell};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use std::{
@@ -19,8 +14,6 @@ use std::{
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// How many turns and steps are read at once.
 const PAGE: usize = 500;
-/// How much of a question is shown.
-const WORDS: usize = 200;
 
 /// Ids of agents that were made by others are longer than this.
 const MADE: usize = 64;
@@ -201,116 +194,14 @@ impl View {
 
     /// What waits for a person.
     pub(super) async fn questions(&self, client: &Client, project: &str) -> Result<Vec<Question>, Failure> {
-        let mut questions = vec![];
-        for turn in self.turns.iter().filter(|turn| turn["status"] == "suspended") {
-            questions.extend(questions_of(client, project, turn).await?);
+        if !self.turns.iter().any(|turn| turn["status"] == "suspended") {
+            return Ok(vec![]);
         }
-        Ok(questions)
-    }
-}
-
-/// A call that waits for a person.
-#[derive(Debug, Clone)]
-pub(super) struct Question {
-    turn: Value,
-    call: String,
-    approval: bool,
-    words: String,
-}
-
-impl Question {
-    pub(super) fn turn(&self) -> String {
-        cell(&self.turn["agent_turn_id"])
-    }
-
-    /// Whether it is a yes or a no that is asked for.
-    pub(super) const fn is_approval(&self) -> bool {
-        self.approval
-    }
-
-    pub(super) fn call(&self) -> &str {
-        &self.call
-    }
-
-    pub(super) fn words(&self) -> &str {
-        &self.words
-    }
-
-    /// Answers it.
-    pub(super) async fn answer(
-        &self,
-        client: &Client,
-        project: &str,
-        approved: bool,
-        reply: Option<&str>,
-    ) -> Result<(), Failure> {
-        let mut result = if self.approval { json!({ "approved": approved }) } else { json!({}) };
-        if let Some(reply) = reply {
-            result["reply"] = reply.into();
-        }
-        let body = json!({
-            "agent_id": self.turn["agent_id"], "agent_turn_id": self.turn["agent_turn_id"],
-            "turn_epoch": self.turn["turn_epoch"], "tool_call_id": self.call, "status": "success",
-            "result": result, "author_id": "operator",
-        });
-        client.post(&Route::in_project(project, &["l0", "reports"])?, &body).await.map(drop)
-    }
-}
-
-/// What a suspended turn asks of people.
-pub(super) async fn questions_of(
-    client: &Client,
-    project: &str,
-    turn: &Value,
-) -> Result<Vec<Question>, Failure> {
-    let Some(box_id) = turn["output_box_id"].as_str() else { return Ok(vec![]) };
-    let route = Route::in_project(project, &["boxes", box_id, "cards"])?.query("limit", Some(PAGE));
-    let cards: Vec<Value> = client.get(&route).await?.parse()?;
-    let is_answered =
-        |id: &str| cards.iter().any(|card| card["type"] == "tool.result" && card["tool_call_id"] == id);
-    let mut questions = vec![];
-    for card in &cards {
-        for (id, name, arguments) in calls(card) {
-            let asks = matches!(name.as_str(), "approval" | "ask_human");
-            if asks && !is_answered(&id) {
-                let approval = name == "approval";
-                let words = if approval {
-                    format!(
-                        "{} wants to call {} with {}",
-                        cell(&turn["agent_id"]),
-                        cell(&arguments["tool"]),
-                        arguments["arguments"]
-                    )
-                } else {
-                    format!("{} asks: {}", cell(&turn["agent_id"]), cell(&arguments["question"]))
-                };
-                questions.push(Question {
-                    turn: turn.clone(),
-                    call: id,
-                    approval,
-                    words: cut(&words, WORDS),
-                });
-            }
+        match self.turns.first() {
+            Some(root) => questions_of(client, project, &cell(&root["agent_turn_id"])).await,
+            None => Ok(vec![]),
         }
     }
-    Ok(questions)
-}
-
-/// The calls that a card makes: id, tool, arguments.
-fn calls(card: &Value) -> Vec<(String, String, Value)> {
-    if card["type"] == "tool.call" {
-        let content = &card["content"];
-        return vec![(
-            cell(&card["tool_call_id"]),
-            cell(&content["tool_name"]),
-            content["arguments"].clone(),
-        )];
-    }
-    let listed = card["tool_calls"].as_array().map(Vec::as_slice).unwrap_or_default();
-    listed
-        .iter()
-        .map(|call| (cell(&call["id"]), cell(&call["tool_name"]), call["arguments"].clone()))
-        .collect()
 }
 
 /// Every entry of a list.

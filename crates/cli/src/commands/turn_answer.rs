@@ -1,13 +1,13 @@
 //! `cardwire turn answer`: a person's word to a turn that waits for one.
 
-use super::run_view::questions_of;
-use crate::{client::Client, failure::Failure, output::Output, route::Route};
+use super::questions::questions_of;
+use crate::{client::Client, failure::Failure, output::Output};
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::json;
 
 #[derive(Debug, Args)]
 pub(super) struct AnswerArgs {
-    /// The turn that asks, `turn_…`.
+    /// The turn that asks, or one above it, `turn_…`.
     id: String,
     /// Which of its questions, where it has several.
     #[arg(long, value_name = "CALL")]
@@ -29,8 +29,7 @@ pub(super) async fn run(
     output: Output,
     client: &Client,
 ) -> Result<(), Failure> {
-    let turn: Value = client.get(&Route::in_project(project, &["turns", &args.id])?).await?.parse()?;
-    let questions = questions_of(client, project, &turn).await?;
+    let questions = questions_of(client, project, &args.id).await?;
     let mut asked = questions.iter().filter(|one| args.call.as_deref().is_none_or(|call| call == one.call()));
     let Some(question) = asked.next() else {
         return Err(Failure::not_found(format!("turn {} asks nobody anything", args.id))

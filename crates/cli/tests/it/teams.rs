@@ -16,6 +16,7 @@ mod many;
 mod map_reduce;
 mod mcp;
 mod on_bus;
+mod paused;
 mod react;
 mod replay;
 mod sequential;

@@ -19,19 +19,18 @@ use cardwire_context::{
     tokens::Tokenizer,
 };
 use cardwire_model::{
-    AgentId, CanonicalJson, Card, CardId, Cause, Invalid, InvalidCode, Layer, Manifest, Placement, ProjectId,
+    CanonicalJson, Card, CardId, Cause, Invalid, InvalidCode, Layer, Manifest, Placement, ProjectId,
     Provider, Repair, StepId,
 };
 use cardwire_protocol::{
     Rejection,
     session::turn as memory,
     turn::{
-        Command, Fence, Outcome,
+        Command, Fence,
         step::{NewStep, TakeStep},
         view,
     },
 };
-use cardwire_store::RowFilter;
 use serde_json::{Map, Value};
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -62,6 +61,17 @@ pub struct CallRequest {
     pub reserve: Option<u32>,
     /// The step that makes the call; a new one when absent.
     pub step_id: Option<StepId>,
+    /// What is asked of the model.
+    pub purpose: Purpose,
+}
+
+/// What a call is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// The turn goes on with the answer.
+    Answer,
+    /// The answer is a summary of the turn's session (CP-01).
+    Summary,
 }
 
 /// A request, ready to be sent.
@@ -115,7 +125,10 @@ impl Kernel {
         request: &CallRequest,
         remember: Option<&Remember<ComposedCall>>,
     ) -> Result<Done<ComposedCall>, KernelError> {
-        let composed = self.compose_held(project, caller, request, remember).await;
+        let composed = match request.purpose {
+            Purpose::Answer => self.compose_held(project, caller, request, remember).await,
+            Purpose::Summary => self.compose_summary(project, caller, request, remember).await,
+        };
         match (composed, remember) {
             // A repeat is known by the commit it fails with. One that does not come so far, because the turn has gone on,
             // is looked up.
@@ -187,20 +200,9 @@ impl Kernel {
             collected = self.collect_for(project, &material, &setup, request).await?;
             parts = self.parts(project, request, &material, &setup, &collected)?;
         }
-        let step_id = match &request.step_id {
-            Some(id) => id.clone(),
-            None => format!("step_{}", self.ids.uuid().simple()).parse()?,
-        };
+        let step_id = self.step_id(request)?;
         let made = self.make(project, &material, &setup, &parts, &step_id).await?;
         let compaction_due = self.compaction_due(project, request, &material, &made).await?;
-        let step = NewStep {
-            id: Some(step_id),
-            phase: "call".to_owned(),
-            status: None,
-            call_id: Some(made.call_id.to_string()),
-            request_box: None,
-            metadata: CanonicalJson::empty_object(),
-        };
         let mut records = made.records;
         records.extend(parts.system_prompt);
         records.extend(parts.blocks.into_iter().map(|(_, _, card)| card));
@@ -209,7 +211,7 @@ impl Kernel {
         records.sort_by_key(|card| card.id);
         records.dedup_by_key(|card| card.id);
         let new: Vec<CardId> = records.iter().map(|card| card.id).collect();
-        let step = TakeStep { fence: request.fence.clone(), step, records };
+        let step = take_step(request, step_id, ("call", made.call_id), records);
         // Nobody else knows the names of a new step and of its manifest; and it counts the cards that the call shows.
         let output = seen.boxes.get(&material.payload.output_box);
         let is_as_seen = output.is_some_and(|head| head.len == material.output_len);
@@ -225,10 +227,7 @@ impl Kernel {
             warnings,
             compaction_due,
         };
-        let remember = remember.map(|remember| {
-            let answer = (remember.render)(&call);
-            Remember { key: remember.key.clone(), render: Box::new(move |_: &Outcome| answer.clone()) }
-        });
+        let remember = remember.map(|remember| remember.of(&call));
         let done = if request.step_id.is_none() && new == [call.call_id] && is_as_seen {
             self.step_as_seen(project, caller, step, &seen, remember.as_ref()).await?
         } else {
@@ -251,8 +250,16 @@ impl Kernel {
         Ok(Done::Fresh(call))
     }
 
+    /// The step that makes a call.
+    pub(super) fn step_id(&self, request: &CallRequest) -> Result<StepId, Invalid> {
+        match &request.step_id {
+            Some(id) => Ok(id.clone()),
+            None => format!("step_{}", self.ids.uuid().simple()).parse(),
+        }
+    }
+
     /// What profile and request say together.
-    fn setup(
+    pub(super) fn setup(
         &self,
         project: &ProjectId,
         material: &Material,
@@ -445,6 +452,34 @@ impl Kernel {
         left_out.extend(fitted.omitted);
         left_out.extend(linted.omitted_of(&fitted.kept));
         let manifest = Manifest {
+            entries,
+            omissions: manifest::omissions(left_out),
+            repairs,
+            total_tokens: fitted.tokens,
+            request_sha256: render::sha256(&body),
+            previous_call,
+            shared_prefix_tokens,
+            ..self.empty_manifest(material, setup, step_id)
+        };
+        let card = self.manifest_card(manifest::to_json(&manifest)?)?;
+        let call_id = card.id;
+        records.push(card);
+        let body = text_of(body)?;
+        let shows_knowledge = sent.iter().any(|piece| piece.layer == Layer::Knowledge);
+        Ok(Made {
+            call_id,
+            manifest: Arc::new(manifest),
+            body,
+            records,
+            shows_knowledge,
+            wanted: tokens_of(&pieces),
+            leaves_out_memory,
+        })
+    }
+
+    /// The record of a call that shows nothing yet.
+    pub(super) fn empty_manifest(&self, material: &Material, setup: &Setup, step_id: &StepId) -> Manifest {
+        Manifest {
             template: render::TEMPLATE.to_owned(),
             provider: setup.provider,
             model: setup.model.clone(),
@@ -458,30 +493,15 @@ impl Kernel {
             agent_id: material.item.agent_id.clone(),
             turn_id: material.item.turn_id,
             step_id: step_id.clone(),
-            entries,
-            omissions: manifest::omissions(left_out),
-            repairs,
-            total_tokens: fitted.tokens,
-            request_sha256: render::sha256(&body),
-            previous_call,
-            shared_prefix_tokens,
+            entries: vec![],
+            omissions: vec![],
+            repairs: vec![],
+            total_tokens: 0,
+            request_sha256: String::new(),
+            previous_call: None,
+            shared_prefix_tokens: 0,
             at: self.now(),
-        };
-        let card = self.manifest_card(manifest::to_json(&manifest)?)?;
-        let call_id = card.id;
-        records.push(card);
-        let body = String::from_utf8(body)
-            .map_err(|_| cardwire_store::StoreError::Internal("a request is not UTF-8".to_owned()))?;
-        let shows_knowledge = sent.iter().any(|piece| piece.layer == Layer::Knowledge);
-        Ok(Made {
-            call_id,
-            manifest: Arc::new(manifest),
-            body,
-            records,
-            shows_knowledge,
-            wanted: tokens_of(&pieces),
-            leaves_out_memory,
-        })
+        }
     }
 
     fn repairs(
@@ -502,53 +522,31 @@ impl Kernel {
         }
         Ok((repairs, cards))
     }
-
-    /// What the request shares with the agent's previous one (OB-05): what a provider may have cached.
-    async fn shared_with_previous(
-        &self,
-        project: &ProjectId,
-        material: &Material,
-        setup: &Setup,
-        pieces: &[Piece<'_>],
-    ) -> Result<(Option<CardId>, u32), KernelError> {
-        let Some(call) = self.previous_call(project, &material.item.agent_id).await? else {
-            return Ok((None, 0));
-        };
-        let Ok(previous) = self.last_record(project, &material.item.agent_id, call).await else {
-            return Ok((None, 0));
-        };
-        let tools = setup.tools.as_ref().map(|card| card.id);
-        if (previous.provider, &previous.model, previous.tools) != (setup.provider, &setup.model, tools) {
-            return Ok((Some(call), 0));
-        }
-        let lists = self.box_lists(project, &previous).await?;
-        let shared = manifest::expand(&previous, |box_id, generation| {
-            lists.get(&(box_id, generation)).map(Vec::as_slice)
-        })
-        .map_or(0, |entries| manifest::shared_prefix(&entries, pieces));
-        Ok((Some(call), shared))
-    }
-
-    /// The last call that an agent made. Its last step is nearly always it, so that is looked at first.
-    async fn previous_call(
-        &self,
-        project: &ProjectId,
-        agent: &AgentId,
-    ) -> Result<Option<CardId>, KernelError> {
-        let filter = RowFilter { agent_id: Some(agent.clone()), ..RowFilter::default() };
-        for limit in [1, LAST_STEPS] {
-            let steps = self.store.steps(project, &filter, None, limit).await?;
-            let call = steps.iter().find_map(|step| step.call_id.as_deref()?.parse::<CardId>().ok());
-            if call.is_some() || steps.len() < limit {
-                return Ok(call);
-            }
-        }
-        Ok(None)
-    }
 }
 
-/// Steps looked at for the previous call of an agent.
-const LAST_STEPS: usize = 20;
+/// The step of a call, with the cards that its manifest names.
+pub(super) fn take_step(
+    request: &CallRequest,
+    id: StepId,
+    (phase, call): (&str, CardId),
+    records: Vec<Card>,
+) -> TakeStep {
+    let step = NewStep {
+        id: Some(id),
+        phase: phase.to_owned(),
+        status: None,
+        call_id: Some(call.to_string()),
+        request_box: None,
+        metadata: CanonicalJson::empty_object(),
+    };
+    TakeStep { fence: request.fence.clone(), step, records }
+}
+
+/// A body as text.
+pub(super) fn text_of(body: Vec<u8>) -> Result<String, KernelError> {
+    String::from_utf8(body)
+        .map_err(|_| cardwire_store::StoreError::Internal("a request is not UTF-8".to_owned()).into())
+}
 
 pub(super) struct Made {
     call_id: CardId,

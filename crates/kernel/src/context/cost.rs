@@ -140,7 +140,7 @@ impl Kernel {
         query: &CostQuery,
         filter: &mut RowFilter,
     ) -> Result<Option<HashSet<TurnId>>, KernelError> {
-        let (mut turns, trace): (HashSet<TurnId>, _) = match (query.subtree_of, query.batch) {
+        let (roots, trace): (HashSet<TurnId>, _) = match (query.subtree_of, query.batch) {
             (None, None) => return Ok(None),
             (Some(turn), _) => ([turn].into(), self.turn_row(project, turn).await?.trace_id),
             (None, Some(batch)) => {
@@ -150,24 +150,7 @@ impl Kernel {
             }
         };
         filter.trace_id = filter.trace_id.take().or(trace);
-        let rows = RowFilter { trace_id: filter.trace_id.clone(), turns_only: true, ..RowFilter::default() };
-        let (mut before, mut found) = (None, vec![]);
-        loop {
-            let page = self.store.inbox(project, &rows, before, limits::PAGE_MAX).await?;
-            before = page.last().map(|item| item.seq);
-            let is_last = page.len() < limits::PAGE_MAX;
-            found.extend(page.into_iter().map(|item| (item.turn_id, item.parent_turn)));
-            Invalid::check_size("filter", found.len(), limits::COST_STEPS, "turns")?;
-            if is_last {
-                break;
-            }
-        }
-        // Oldest first: a turn is made after its parent.
-        for (turn, parent) in found.into_iter().rev() {
-            if parent.is_some_and(|parent| turns.contains(&parent)) {
-                turns.insert(turn);
-            }
-        }
-        Ok(Some(turns))
+        let below = self.subtree(project, roots, filter.trace_id.clone(), drop).await?;
+        Ok(Some(below.into_iter().map(|(turn, ())| turn).collect()))
     }
 }

@@ -3,7 +3,7 @@
 use super::blocks::MANIFEST;
 use crate::{Kernel, KernelError};
 use cardwire_context::{
-    lint,
+    compaction, lint,
     manifest::{self, ExpandedEntry},
     render::{self, RequestSpec},
     tokens::Tokenizer,
@@ -108,7 +108,8 @@ impl Kernel {
     pub async fn render_call(&self, project: &ProjectId, call: CardId) -> Result<RenderedCall, KernelError> {
         let record = self.call_manifest(project, call).await?;
         let gone = |missing: String| RenderedCall { body: None, hash_ok: false, missing: Some(missing) };
-        if record.template != render::TEMPLATE {
+        let is_summary = record.template == compaction::TEMPLATE;
+        if !is_summary && record.template != render::TEMPLATE {
             let other = &record.template;
             return Ok(gone(format!(
                 "the request was made by {other}, this server makes {}",
@@ -132,14 +133,18 @@ impl Kernel {
             Ok(pieces) => pieces,
             Err(missing) => return Ok(gone(missing.to_string())),
         };
-        let linted = match lint::lint(record.provider, &pieces) {
-            Ok(linted) => linted,
-            Err(error) => return Ok(gone(error.to_string())),
-        };
         let tools: Option<&CanonicalJson> = tools.as_ref().map(|card| &card.content);
         let spec =
             RequestSpec { provider: record.provider, model: &record.model, params: &record.params, tools };
-        let body = render::render(&linted, &spec);
+        let body = if is_summary {
+            compaction::request(&pieces, &spec).map(|asked| asked.body)
+        } else {
+            lint::lint(record.provider, &pieces).map(|linted| render::render(&linted, &spec))
+        };
+        let body = match body {
+            Ok(body) => body,
+            Err(error) => return Ok(gone(error.to_string())),
+        };
         let hash_ok = render::sha256(&body) == record.request_sha256;
         Ok(RenderedCall { body: String::from_utf8(body).ok(), hash_ok, missing: None })
     }

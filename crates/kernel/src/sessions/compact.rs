@@ -5,7 +5,7 @@ use super::load::Wanted;
 use crate::{Caller, Done, Kernel, KernelError, Remember};
 use async_trait::async_trait;
 use cardwire_context::compaction;
-use cardwire_model::{CardId, Origin, ProjectId, Session, SessionKey};
+use cardwire_model::{CardId, Origin, ProjectId, Segment, Session, SessionKey};
 use cardwire_protocol::{
     Decision, Rejection,
     session::{
@@ -98,7 +98,7 @@ impl Kernel {
         if let Some(answer) = self.told(project, remember).await? {
             return Ok(Done::Replayed(answer));
         }
-        let Planned { session, memory, previous, previous_card, plan } =
+        let Planned { session, memory, previous, previous_card, plan, .. } =
             self.plan_compaction(project, key, request.min_keep).await?;
         let Some(plan) = plan else {
             if remember.is_none() {
@@ -156,7 +156,7 @@ impl Kernel {
         Ok(Some(CompactionPrompt { request, covered: plan.cover.len(), follows: previous_card }))
     }
 
-    async fn plan_compaction(
+    pub(crate) async fn plan_compaction(
         &self,
         project: &ProjectId,
         key: &SessionKey,
@@ -172,7 +172,8 @@ impl Kernel {
         let min_keep = min_keep.or(configured).unwrap_or(compaction::MIN_KEEP_ENTRIES);
         let plan = compaction::plan(&entries, min_keep);
         let State { summary: previous, checkpoint, .. } = state;
-        Ok(Planned { session, memory, previous, previous_card: checkpoint.summary, plan })
+        let (reach, previous_card) = (checkpoint.memory, checkpoint.summary);
+        Ok(Planned { session, memory, reach, previous, previous_card, plan })
     }
 
     async fn ask_summariser(
@@ -212,13 +213,15 @@ impl Kernel {
 }
 
 /// A session, and what of it a summary would stand for.
-struct Planned {
+pub(crate) struct Planned {
     session: Session,
-    memory: Vec<Held>,
+    pub(crate) memory: Vec<Held>,
+    /// Where the messages stand.
+    pub(crate) reach: Option<Segment>,
     /// The summary there is.
     previous: Option<String>,
-    previous_card: Option<CardId>,
-    plan: Option<compaction::Plan>,
+    pub(crate) previous_card: Option<CardId>,
+    pub(crate) plan: Option<compaction::Plan>,
 }
 
 fn entry(held: &Held) -> compaction::Entry {

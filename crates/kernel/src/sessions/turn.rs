@@ -4,8 +4,8 @@
 use super::load::Wanted;
 use crate::{Kernel, KernelError};
 use cardwire_model::{
-    Card, CardId, Commit, Ended, InboxItem, InboxKind, ProjectId, Segment, SessionKey, Snapshot, TaskStatus,
-    Timestamp, TurnId, TurnPayload, Write,
+    CanonicalJson, Card, CardId, Commit, Ended, InboxItem, InboxKind, ProjectId, Segment, SessionKey,
+    Snapshot, TaskStatus, Timestamp, TurnId, TurnPayload, Write,
 };
 use cardwire_protocol::{Moment, Rejection, session::turn as memory};
 use std::sync::Arc;
@@ -27,12 +27,12 @@ struct Answered {
 }
 
 impl Kernel {
-    /// What a commit that ends a turn of a session writes to that session.
+    /// What a commit that ends a turn of a session writes to that session, with what people said in the turn.
     pub(crate) async fn turn_memory(
         &self,
         project: &ProjectId,
         snapshot: &Snapshot,
-        commit: &Commit,
+        (commit, replies): (&Commit, &[CanonicalJson]),
         moment: &Moment,
     ) -> Result<Option<Commit>, KernelError> {
         let Some(answered) = answered(snapshot, commit) else { return Ok(None) };
@@ -42,7 +42,7 @@ impl Kernel {
             Some(card) => card.content.clone(),
             None => self.own_card(project, answered.deliverable).await?.content.clone(),
         };
-        let patch = memory::pair(answered.turn_id, input, deliverable);
+        let patch = memory::exchange(answered.turn_id, input, replies, deliverable);
         let state = self.session_state(project, &answered.key, Wanted::Patch(&patch), true).await?;
         match memory::remember(&state, answered.began, &patch, moment) {
             Ok(remembered) => Ok(remembered),

@@ -164,7 +164,9 @@ impl Kernel {
             let answer = (remember.render)(&outcome);
             commit.writes.push(idempotency::remember(&remember.key, answer, moment.now));
         }
-        if let Some(memory) = self.turn_memory(project, snapshot, &commit, &moment).await? {
+        if let Some(memory) =
+            self.turn_memory(project, snapshot, (&commit, command.replies()), &moment).await?
+        {
             commit.append(memory);
         }
         match self.apply(commit).await {

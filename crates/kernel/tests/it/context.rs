@@ -117,6 +117,7 @@ impl Desk {
             window,
             reserve: None,
             step_id: None,
+            purpose: cardwire_kernel::Purpose::Answer,
         };
         let done = self.kernel.compose_call(&self.project, &caller(), &request, None).await?;
         Ok(done.fresh().unwrap())

@@ -171,6 +171,7 @@ impl Desk {
             error_code: None,
             cards: vec![],
             step: None,
+            replies: vec![],
             calls: vec![],
             remains: Default::default(),
         };

@@ -66,6 +66,7 @@ fn finish(lease: &Lease, step: Option<NewStep>) -> Command {
         error_code: None,
         cards: vec![],
         step,
+        replies: vec![],
         calls: vec![],
         remains: Default::default(),
     }))

@@ -48,11 +48,20 @@ pub fn tries_out(runtime_config: &CanonicalJson) -> bool {
     runtime_config.to_value().get("forked_from").is_some_and(Value::is_string)
 }
 
-/// What is remembered of a turn that ended well: what was asked, under the turn's id, and what came of it.
-pub fn pair(turn: TurnId, input: Option<CanonicalJson>, deliverable: CanonicalJson) -> Patch {
+/// What is remembered of a turn that ended well: what was asked, under the turn's id, what people said when they were asked
+/// on the way (PR-10), and what came of it.
+pub fn exchange(
+    turn: TurnId,
+    input: Option<CanonicalJson>,
+    replies: &[CanonicalJson],
+    deliverable: CanonicalJson,
+) -> Patch {
     let asked = input.map(|content| said(turn.to_string(), Speaker::Human, content, None));
+    let human = |(index, content): (usize, &CanonicalJson)| {
+        said(format!("{turn}_said_{index}"), Speaker::Human, content.clone(), None)
+    };
     let answer = said(format!("{turn}_reply"), Speaker::Ai, deliverable, None);
-    let messages = asked.into_iter().chain([answer]).collect();
+    let messages = asked.into_iter().chain(replies.iter().enumerate().map(human)).chain([answer]).collect();
     Patch { messages: Some(MessagesOp::Append(messages)), ..Patch::default() }
 }
 
@@ -61,13 +70,13 @@ pub fn pair(turn: TurnId, input: Option<CanonicalJson>, deliverable: CanonicalJs
 pub fn remember(
     state: &State,
     began: Timestamp,
-    pair: &Patch,
+    exchange: &Patch,
     moment: &Moment,
 ) -> Result<Option<Commit>, Rejection> {
     if state.former().is_some_and(|former| began < former.deleted_at) {
         return Ok(None);
     }
-    patch::decide(state, pair, moment).map(|decision| Some(decision.commit))
+    patch::decide(state, exchange, moment).map(|decision| Some(decision.commit))
 }
 
 #[cfg(test)]

@@ -31,6 +31,8 @@ pub struct Finish {
     pub cards: Vec<NewCard>,
     /// The last step.
     pub step: Option<NewStep>,
+    /// What people said when the turn asked them, in order. Its session remembers it (PR-10).
+    pub replies: Vec<CanonicalJson>,
     /// Every tool call of the turn, if a card touches one.
     pub calls: Vec<ToolCall>,
     /// What a deliverable can be made of, if none is given.
@@ -75,6 +77,7 @@ pub fn decide(
 ) -> Result<Decision<Outcome>, Rejection> {
     check_text("error", command.error.as_deref())?;
     check_text("error_code", command.error_code.as_deref())?;
+    Invalid::check_size("replies", command.replies.len(), limits::TURN_REPLIES, "replies")?;
     let held = fence::hold(snapshot, project, &command.fence, &[Status::Running])?;
     let mut work = Work::new(held, moment);
     ending::write_cards(&mut work, snapshot, &command.cards, &command.calls)?;

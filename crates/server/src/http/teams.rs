@@ -11,9 +11,10 @@ use crate::{
 use axum::http::StatusCode;
 use cardwire_api::{
     documents, parse,
+    questions::QuestionOut,
     roster::ProfileIn,
     teams::{RunTeamIn, RunTeamOut},
-    turns::TurnOut,
+    turns::{TurnOut, TurnStatus},
 };
 use cardwire_kernel::{
     Caller, Done, Kernel, NewCard, NewProfile,
@@ -25,7 +26,7 @@ use cardwire_kernel::{
 };
 use cardwire_model::{
     BoxId, CanonicalJson, CardDraft, CardId, Channel, Invalid, Origin, ProjectId, ResourceKind, ResourceName,
-    TurnId,
+    Status, TurnId,
 };
 use cardwire_team::Team;
 use serde_json::{Map, Value, json};
@@ -95,7 +96,7 @@ pub(crate) async fn run(request: Request) -> Answer {
     if wait.is_zero() {
         return respond::ok(&started(&(team.name, session, namespace), &receipt));
     }
-    let turn = await_end(kernel, &project, turn_id, wait).await?;
+    let (turn, questions) = await_rest(kernel, &project, turn_id, wait).await?;
     let deliverable = match &turn.deliverable_card_id {
         Some(id) => {
             let cards = kernel.get_cards(&project, &[parse::one::<CardId>("card_id", id)?], false).await?;
@@ -103,7 +104,7 @@ pub(crate) async fn run(request: Request) -> Answer {
         }
         None => None,
     };
-    respond::ok(&RunTeamOut::new(&team.name, (&session, &namespace), turn, deliverable))
+    respond::ok(&RunTeamOut::new(&team.name, (&session, &namespace), turn, deliverable, questions))
 }
 
 /// A run that has just been dispatched: of this team, in this session of this namespace.
@@ -120,32 +121,41 @@ fn started((team, session, namespace): &(String, String, String), receipt: &Rece
         deliverable_card_id: None,
         error: None,
         error_code: None,
+        questions: vec![],
     }
 }
 
-/// The turn once it has ended, or as it stands when the time is over.
-async fn await_end(
+/// The turn once it has ended or nothing goes on without a person's answer, or as it stands when the time is over; and what
+/// people are asked (PR-10).
+async fn await_rest(
     kernel: &Kernel,
     project: &ProjectId,
     turn: TurnId,
     wait: Duration,
-) -> Result<TurnOut, ApiError> {
-    let ended = async {
+) -> Result<(TurnOut, Vec<QuestionOut>), ApiError> {
+    let rest = async {
         let mut pauses = PAUSES.into_iter();
         let mut pause = PAUSES[0];
         loop {
-            let seen = TurnOut::from(&kernel.turn(project, turn).await?);
-            if seen.ended_at.is_some() {
-                return Ok::<_, ApiError>(seen);
+            let seen = kernel.turn(project, turn).await?;
+            let status = TurnStatus::of(&seen);
+            if let TurnStatus::Ended(_) = status {
+                return Ok::<_, ApiError>((seen, vec![]));
+            }
+            if status == TurnStatus::Live(Status::Suspended)
+                && let Some(questions) = kernel.pause(project, turn).await?
+            {
+                return Ok((seen, questions));
             }
             pause = pauses.next().unwrap_or(pause);
             tokio::time::sleep(Duration::from_millis(pause)).await;
         }
     };
-    match tokio::time::timeout(wait, ended).await {
-        Ok(ended) => ended,
-        Err(_) => Ok(TurnOut::from(&kernel.turn(project, turn).await?)),
-    }
+    let (seen, questions) = match tokio::time::timeout(wait, rest).await {
+        Ok(rest) => rest?,
+        Err(_) => (kernel.turn(project, turn).await?, kernel.questions(project, turn).await?),
+    };
+    Ok((TurnOut::from(&seen), questions.into_iter().map(Into::into).collect()))
 }
 
 /// Everybody whom a run needs.

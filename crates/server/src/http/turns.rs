@@ -10,6 +10,7 @@ use axum::http::StatusCode;
 use cardwire_api::{
     dispatch::{DispatchIn, DispatchOut},
     parse,
+    questions::QuestionList,
     turns::{StopIn, StopOut, TurnList, TurnOut, TurnStatus},
     view::ViewOut,
 };
@@ -59,6 +60,12 @@ pub(crate) async fn view(request: Request) -> Answer {
     let (turn, step) = (request.param("agent_turn_id")?, request.parsed("step_id")?);
     let view = request.state.kernel.turn_view(request.project()?, turn, step.as_ref()).await?;
     respond::ok(&ViewOut::from(&view))
+}
+
+pub(crate) async fn questions(request: Request) -> Answer {
+    let turn = request.param("agent_turn_id")?;
+    let asked = request.state.kernel.questions(request.project()?, turn).await?;
+    respond::ok(&QuestionList { items: asked.into_iter().map(Into::into).collect(), next_cursor: None })
 }
 
 pub(crate) async fn stop(request: Request) -> Answer {

@@ -3,6 +3,7 @@
 mod budget;
 mod explain;
 mod input;
+mod summary;
 
 use crate::support::{Api, Leased, NOBODY, on_both};
 use cardwire_model::Hash256;

@@ -116,6 +116,7 @@ async fn finish_on(kernel: &Kernel, leased: &crate::support::Leased) -> bool {
         error_code: None,
         cards: vec![],
         step: None,
+        replies: vec![],
         calls: vec![],
         remains: Default::default(),
     };

@@ -126,6 +126,7 @@ fn body(op: Op, id: &str) -> String {
         | Op::ListTurns
         | Op::GetTurn
         | Op::GetTurnView
+        | Op::ListQuestions
         | Op::ViewTurn
         | Op::ListHeads
         | Op::GetHead

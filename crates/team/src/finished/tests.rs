@@ -22,7 +22,8 @@ fn every_end_has_its_word() {
         let deliverable = error.is_none().then(|| json!("x"));
         let agent = "a".to_owned();
         let error = error.map(str::to_owned);
-        let expected = Finished { agent, status: word, task: None, deliverable, error, task_id: None };
+        let expected =
+            Finished { agent, status: word, task: None, deliverable, error, task_id: None, replies: vec![] };
         assert_eq!(last(&team, &run), expected);
     }
 }

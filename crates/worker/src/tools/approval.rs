@@ -5,10 +5,8 @@ use crate::{
     desk::Desk,
     transcript::{Call, Transcript},
 };
+use cardwire_model::asking::APPROVAL;
 use serde_json::{Value, json};
-
-/// The name of the question's call.
-pub(crate) const NAME: &str = "approval";
 
 /// How a question stands.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,14 +31,14 @@ pub(crate) fn standing(desk: &Desk, call: &Call, transcript: &Transcript) -> Sta
         None if transcript.calls().iter().any(|made| made.id == id) => Standing::Asked(id, vec![]),
         None => {
             let question = json!({ "tool": call.name, "tool_call_id": call.id, "arguments": call.arguments });
-            let card = card::call(desk, &id, NAME, &question);
+            let card = card::call(desk, &id, APPROVAL, &question);
             Standing::Asked(id, vec![card])
         }
     }
 }
 
 /// Reads the report of a person: `success` agrees, unless it says otherwise in `approved`.
-fn judge(answer: &Value) -> Standing {
+pub(crate) fn judge(answer: &Value) -> Standing {
     let result = &answer["result"];
     let agreed = answer["status"] == "success" && result["approved"] != Value::Bool(false);
     if agreed {

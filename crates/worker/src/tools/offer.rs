@@ -1,7 +1,7 @@
 //! What a model is told it may call, in its provider's format.
 
 use super::{NOTES, PMO, fields::Field, handoffs, handover, submit};
-use cardwire_model::Provider;
+use cardwire_model::{Provider, asking::ASK_HUMAN};
 use serde::{Serialize, Serializer};
 use serde_json::{
     Value, json,
@@ -175,7 +175,7 @@ fn built_in(name: &str) -> Option<Offer> {
             "Read the cards of a box that you were given: your context, your output, or the output of work you started.",
             object(json!({ "box_id": { "type": "string" }, "limit": { "type": "integer" } }), &["box_id"]),
         ),
-        "ask_human" => (
+        ASK_HUMAN => (
             "Ask a person and wait for the answer.",
             object(json!({ "question": { "type": "string" } }), &["question"]),
         ),

@@ -171,6 +171,7 @@ async fn whole(database: &dyn Database, kernel: Arc<Kernel>, report: &mut Report
         window: None,
         reserve: None,
         step_id: None,
+        purpose: cardwire_kernel::Purpose::Answer,
     };
     let compose = async || {
         let done = kernel.compose_call(&place.world.project, place.caller(), &request, None).await?;

@@ -139,6 +139,7 @@ impl Place {
                 request_box: None,
                 metadata: self.empty.clone(),
             }),
+            replies: vec![],
             calls: vec![],
             remains: Remains::default(),
         };

@@ -82,8 +82,15 @@ fn a_long_session_is_summarised_before_it_overflows() {
         let turn = stage.turns_of("a").pop().unwrap();
         let steps = stage.steps(text(&turn["agent_turn_id"]));
         let statuses: Vec<_> = steps.iter().filter_map(|step| step["status"].as_str()).collect();
-        assert_eq!(statuses, ["failed", "done"], "composed twice and sent once: {steps:#?}");
+        assert_eq!(statuses, ["failed", "done", "done"], "composed, summarised, composed anew: {steps:#?}");
         assert_eq!(steps[0]["metadata"]["error"], "compacted");
+        // RP-01, OB-04: the call that made the summary has a record and a price, too.
+        let summary = &steps[1];
+        assert_eq!(summary["phase"], "summary", "{summary:#}");
+        assert!(summary["metadata"]["usage"]["input_tokens"].as_u64() > Some(0), "{summary:#}");
+        let shown = stage.json(&["context", "show", text(&summary["call_id"])]);
+        assert_eq!(shown["hash_ok"], true, "{shown:#}");
+        assert!(text(&shown["request"]).contains("# Conversation"), "{shown:#}");
         let replay = stage.json(&["turn", "replay", text(&turn["agent_turn_id"])]);
         assert_eq!(replay["same"], true, "{replay:#}");
     });

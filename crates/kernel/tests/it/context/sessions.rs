@@ -88,6 +88,7 @@ async fn st_07_a_turn_that_fails_leaves_memory_alone() {
             error_code: None,
             cards: vec![],
             step: None,
+            replies: vec![],
             calls: vec![],
             remains: Remains::default(),
         };

@@ -287,6 +287,7 @@ fn make(world: &World, held: &Held, fence: Fence, choice: usize) -> Verb {
                 error_code: None,
                 cards,
                 step: None,
+                replies: vec![],
                 calls: vec![],
                 remains: Default::default(),
             };

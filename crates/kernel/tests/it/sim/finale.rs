@@ -77,6 +77,7 @@ pub(super) async fn drain(world: Rc<World>) -> Result<(), String> {
                 error_code: None,
                 cards: vec![],
                 step: None,
+                replies: vec![],
                 calls: vec![],
                 remains: Default::default(),
             };

@@ -1,10 +1,12 @@
 //! Turns that belong to a session: what is asked and answered becomes memory when the turn ends, once (ST-07).
 
 use crate::support::{Api, Leased, names, on_both, texts};
+use cardwire_model::limits;
 use serde_json::{Value, json};
 
 on_both! {
     st_07_a_turn_is_remembered_when_it_ends_and_once;
+    pr_10_what_people_said_in_a_turn_is_remembered_between_question_and_answer;
     st_07_a_turn_that_failed_leaves_memory_alone;
     st_07_a_turn_that_was_lost_and_done_again_is_remembered_once;
     st_07_the_session_is_named_when_the_turn_is_sent;
@@ -38,6 +40,31 @@ async fn st_07_a_turn_is_remembered_when_it_ends_and_once(api: Api) {
     assert_eq!(session["version"], 1, "in one commit with the end of the turn");
     let again = api.verb(&leased, ":finish", json!({ "status": "success", "deliverable": "43" })).await;
     again.expect_error(409, "stale_turn");
+    assert_eq!(api.session("s").await, session);
+}
+
+async fn pr_10_what_people_said_in_a_turn_is_remembered_between_question_and_answer(api: Api) {
+    let leased = start(&api, "what is it?", json!({ "session_id": "s" })).await;
+    let finish = |replies: Value| json!({ "status": "success", "deliverable": "42", "replies": replies });
+    let many = vec!["x"; limits::TURN_REPLIES + 1];
+    api.verb(&leased, ":finish", finish(json!(many))).await.expect_error(413, "too_large");
+    for (bad, field) in
+        [(json!(["a", 7]), "replies[1]"), (json!("a"), "replies"), (json!(["a\0"]), "replies/0")]
+    {
+        names(&api.verb(&leased, ":finish", finish(bad)).await, "bad_request", field);
+    }
+    api.verb(&leased, ":finish", finish(json!(["a number", "a small one"]))).await.expect(200);
+    let session = api.session("s").await;
+    assert_eq!(texts(&session["messages"]), ["what is it?", "a number", "a small one", "42"]);
+    let roles: Vec<_> = session["messages"].as_array().unwrap().iter().map(|said| &said["role"]).collect();
+    assert_eq!(roles, ["human", "human", "human", "ai"]);
+    assert_eq!(session["version"], 1, "in one commit with the end of the turn");
+    // As many as may be; and a turn whose memory others write leaves none of it.
+    let leased = start(&api, "again?", json!({ "session_id": "s" })).await;
+    api.verb(&leased, ":finish", finish(json!(vec!["x"; limits::TURN_REPLIES]))).await.expect(200);
+    let session = api.session("s").await;
+    let leased = start(&api, "once more?", json!({ "session_id": "s", "remember": false })).await;
+    api.verb(&leased, ":finish", finish(json!(["yes"]))).await.expect(200);
     assert_eq!(api.session("s").await, session);
 }
 

@@ -1,0 +1,77 @@
+//! What people are asked by a turn and everything below it (PR-10).
+
+use crate::{Kernel, KernelError};
+use cardwire_model::{InboxItem, InboxStatus, LiveState, ProjectId, TurnId};
+use cardwire_protocol::turn::question::{self, Question};
+
+/// How a turn that has not ended stands.
+enum Standing {
+    /// It is at work, or will be without anybody's word.
+    AtWork,
+    /// It waits for answers to calls.
+    Waits,
+}
+
+impl Kernel {
+    /// Everything that people are asked, oldest turn first.
+    pub async fn questions(&self, project: &ProjectId, turn: TurnId) -> Result<Vec<Question>, KernelError> {
+        let mut questions = vec![];
+        for item in self.unended(project, turn).await? {
+            match self.standing(project, &item).await? {
+                Standing::Waits => questions.extend(self.asked_by(project, &item).await?),
+                Standing::AtWork => {}
+            }
+        }
+        Ok(questions)
+    }
+
+    /// The same where nothing goes on until somebody answers: nobody is at work.
+    pub async fn pause(
+        &self,
+        project: &ProjectId,
+        turn: TurnId,
+    ) -> Result<Option<Vec<Question>>, KernelError> {
+        let (mut questions, unended) = (vec![], self.unended(project, turn).await?);
+        // Those who were sent last are most likely to be at work.
+        for item in unended.iter().rev() {
+            match self.standing(project, item).await? {
+                Standing::AtWork => return Ok(None),
+                Standing::Waits => questions.push(self.asked_by(project, item).await?),
+            }
+        }
+        let questions: Vec<_> = questions.into_iter().rev().flatten().collect();
+        Ok((!questions.is_empty()).then_some(questions))
+    }
+
+    async fn unended(&self, project: &ProjectId, turn: TurnId) -> Result<Vec<InboxItem>, KernelError> {
+        let trace = self.turn_row(project, turn).await?.trace_id;
+        let live = |item: InboxItem| item.ended.is_none().then_some(item);
+        let below = self.subtree(project, [turn], trace, live).await?;
+        Ok(below.into_iter().filter_map(|(_, item)| item).collect())
+    }
+
+    async fn standing(&self, project: &ProjectId, item: &InboxItem) -> Result<Standing, KernelError> {
+        if item.status == InboxStatus::Queued {
+            return Ok(Standing::AtWork);
+        }
+        let live = self.store.head(project, &item.agent_id).await?.and_then(|head| head.live);
+        let live = live.filter(|live| live.turn_id == item.turn_id);
+        Ok(match live.map(|live| live.state) {
+            Some(LiveState::Suspended { waiting: 1.., .. }) => Standing::Waits,
+            Some(LiveState::Suspended { waiting: 0, .. } | LiveState::Dispatched | LiveState::Running)
+            | None => Standing::AtWork,
+        })
+    }
+
+    async fn asked_by(&self, project: &ProjectId, item: &InboxItem) -> Result<Vec<Question>, KernelError> {
+        let Some(epoch) = item.epoch else { return Ok(vec![]) };
+        let calls = self.store.calls(project, item.turn_id).await?;
+        let mut questions = vec![];
+        for call in calls.iter().filter(|call| call.waiting && call.answer.is_none()) {
+            let Some(id) = call.call_card else { continue };
+            let cards = self.get_cards(project, &[id], false).await?;
+            questions.extend(cards.first().and_then(|card| question::asked(call, card, epoch)));
+        }
+        Ok(questions)
+    }
+}
