@@ -1,6 +1,7 @@
 //! What agents are doing and what they have done, on the wire (API-08, API-17): pointers only (CB-16).
 
 use crate::list::list;
+use cardwire_kernel::protocol::turn::reason::Reason;
 use cardwire_model::{
     Agent, CanonicalJson, Edge, Head, IdentityEdge, InboxItem, Live, LiveState, Status, Step, TurnEpoch,
 };
@@ -154,10 +155,30 @@ pub struct InboxOut {
     pub next_retry_at: Option<String>,
     /// Why it was put off, or put away.
     pub reason: Option<String>,
+    /// The same, if it was put off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub defer_reason: Option<String>,
+    /// The same, if it could not become a turn: `invalid_payload_json`, `invalid_payload_type`, `invalid_context` or
+    /// `missing_required_fields`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dispatch_error: Option<String>,
+    /// The names of those fields.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<Vec<String>>,
+    /// The same, if the watchdog put it away: `missing_channel` or `invalid_replay_context`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub watchdog_error: Option<String>,
 }
 
 impl From<&InboxItem> for InboxOut {
     fn from(item: &InboxItem) -> Self {
+        let why = Reason::of(item);
+        let (defer_reason, dispatch_error, watchdog_error) = match why {
+            Reason::None => (None, None, None),
+            Reason::Deferred(reason) => (Some(reason), None, None),
+            Reason::Dispatch(code, _) => (None, Some(code), None),
+            Reason::Watchdog(code) => (None, None, Some(code)),
+        };
         Self {
             inbox_id: item.id.to_string(),
             agent_id: item.agent_id.to_string(),
@@ -182,6 +203,10 @@ impl From<&InboxItem> for InboxOut {
             retry_count: item.retry_count,
             next_retry_at: item.next_retry_at.map(|at| at.to_string()),
             reason: item.reason.clone(),
+            defer_reason: defer_reason.map(str::to_owned),
+            dispatch_error: dispatch_error.map(str::to_owned),
+            missing: why.missing().map(|names| names.into_iter().map(str::to_owned).collect()),
+            watchdog_error: watchdog_error.map(str::to_owned),
         }
     }
 }

@@ -16,6 +16,8 @@ pub struct ViewOut {
     pub context_box_id: String,
     /// Where it writes.
     pub output_box_id: String,
+    /// What the agent is told to be, followed by the fields that its deliverable must have.
+    pub system_prompt: String,
     /// Every card it sees, in order.
     pub card_ids: Vec<String>,
     /// What a model is sent of them, in order.
@@ -82,6 +84,7 @@ impl From<&TurnView> for ViewOut {
             turn_epoch: seen.item.epoch.map(|epoch| epoch.get()),
             context_box_id: seen.context_box.to_string(),
             output_box_id: seen.output_box.to_string(),
+            system_prompt: seen.system_prompt.clone(),
             card_ids: cards().map(|card| card.id.to_string()).collect(),
             messages: cards().filter(is_message).map(MessageOut::from).collect(),
             instruction_card_id: seen.instruction.map(|id| id.to_string()),

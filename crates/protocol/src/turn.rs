@@ -22,6 +22,7 @@ pub mod heartbeat;
 mod lease;
 pub mod question;
 pub mod reap;
+pub mod reason;
 pub mod rebuild;
 pub mod recall;
 pub mod release;

@@ -1,6 +1,7 @@
 //! Reading turns: heads, rows, steps, edges, and what a turn sees.
 
 use crate::{Kernel, KernelError};
+use cardwire_context::prompt;
 use cardwire_model::{
     AgentId, BoxId, Card, CardId, Edge, EdgeId, Hash256, Head, IdentityEdge, InboxItem, Keys, ProjectId,
     Realm, Status, Step, StepId, Timestamp, TurnId, TurnPayload,
@@ -10,6 +11,7 @@ use cardwire_protocol::{
     turn::{claim::Lease, view},
 };
 use cardwire_store::RowFilter;
+use serde_json::Value;
 use std::{collections::HashMap, sync::Arc};
 
 /// A turn with the state it is in.
@@ -42,6 +44,8 @@ pub struct TurnView {
     pub cards: Vec<Arc<Card>>,
     /// What is asked.
     pub instruction: Option<CardId>,
+    /// What the agent is told to be, and which fields its result must have (WK-04).
+    pub system_prompt: String,
 }
 
 impl Kernel {
@@ -179,10 +183,16 @@ impl Kernel {
             let of_box = self.box_cards(project, box_id).await?.cards;
             cards.extend(of_box.into_iter().map(|card| (card.id, card)));
         }
-        let cards = ids.iter().filter_map(|id| cards.get(id).cloned()).collect();
+        let cards: Vec<_> = ids.iter().filter_map(|id| cards.get(id).cloned()).collect();
+        let fields = view::result_fields(cards.iter()).map(|card| &card.content);
+        let profile = self.box_cards(project, payload.profile_box).await?.cards;
+        let profile = profile.iter().rfind(|card| card.kind.as_str() == "sys.profile");
+        let own = profile.map_or(Value::Null, |card| card.content.to_value());
+        let own = own.get("system_prompt").and_then(Value::as_str).unwrap_or_default();
+        let system_prompt = prompt::system_prompt(own, fields);
         let instruction = self.instruction(project, payload.context_box).await?.map(|card| card.id);
         let (context_box, output_box) = (payload.context_box, payload.output_box);
-        Ok(TurnView { item, context_box, output_box, cards, instruction })
+        Ok(TurnView { item, context_box, output_box, cards, instruction, system_prompt })
     }
 
     /// Where a turn's own part of its output box begins, and where what it sees of it ends. `head` is the agent's while this

@@ -188,7 +188,11 @@ pub(super) fn join_edge(batch: &Batch, phase: EdgePhase, moment: &Moment) -> Edg
         parent_step: None,
         inbox_id: None,
         request_hash: None,
-        created_at: moment.now,
+        created_at: match phase {
+            // Whoever sorts edges by time finds it before those of the children, which are made in the same moment (BM-07).
+            EdgePhase::Request => Timestamp::from_micros(moment.now.micros() - 1),
+            EdgePhase::Response => moment.now,
+        },
     }
 }
 

@@ -209,6 +209,7 @@ fn bm_07_the_join_is_asked_for_before_any_child_is_sent() {
     assert_eq!((edges[0].primitive, edges[0].phase), (Primitive::Join, EdgePhase::Request));
     assert_eq!(edges[0].correlation_id, batch_of(&forked.commit).id.to_string());
     assert!(edges[1..].iter().all(|edge| edge.primitive == Primitive::Enqueue && edge.id > edges[0].id));
+    assert!(edges[1..].iter().all(|edge| edge.created_at > edges[0].created_at));
     assert_eq!(edges.len(), 4);
 }
 

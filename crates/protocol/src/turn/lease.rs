@@ -2,7 +2,10 @@
 //!
 //! Invariant 2: a lease raises the epoch. Invariant 9: the oldest waiting turn is leased first.
 
-use super::ending::{self, Remains};
+use super::{
+    ending::{self, Remains},
+    reason,
+};
 use crate::{Moment, Rejection, decision::own_json};
 use cardwire_model::{
     BoxId, CanonicalJson, CardDraft, CardId, Ended, EventKind, Head, InboxItem, InboxKind, InboxStatus, Live,
@@ -145,7 +148,7 @@ pub(super) fn usable(item: &InboxItem) -> Result<TurnPayload, Fault> {
     TurnPayload::from_stored(&item.payload).map_err(|fault| {
         let detail = match &fault {
             cardwire_model::PayloadFault::Missing(fields) => {
-                format!("{}: {}", fault.code(), fields.join(", "))
+                [fault.code(), &fields.join(reason::COMMA)].join(reason::COLON)
             }
             cardwire_model::PayloadFault::InvalidJson
             | cardwire_model::PayloadFault::InvalidType
@@ -158,9 +161,9 @@ pub(super) fn usable(item: &InboxItem) -> Result<TurnPayload, Fault> {
 /// WD-10: a row that lacks what every row of ours has was damaged.
 pub(super) fn damaged_context(item: &InboxItem) -> Option<&'static str> {
     if item.channel.is_none() {
-        Some("missing_channel")
+        Some(reason::MISSING_CHANNEL)
     } else if item.trace_id.is_none() || item.depth.is_none() {
-        Some("invalid_replay_context")
+        Some(reason::INVALID_REPLAY_CONTEXT)
     } else {
         None
     }

@@ -5,6 +5,7 @@ use super::{
     ending::Remains,
     finish::Deliverable,
     reap::{Cause, Reap},
+    reason::Reason,
     rebuild::{self, Rebuilt},
     release::Release,
     report::{AfterExecution, Reported},
@@ -507,7 +508,10 @@ fn poisoned_rows_do_not_stop_the_ones_behind_them() {
     let reasons: Vec<_> =
         waiting.iter().filter_map(|turn| agent.row(*turn).unwrap().reason.clone()).collect();
     assert_eq!(reasons[0], "invalid_payload_json");
-    assert!(reasons[1].starts_with("missing_required_fields"), "{reasons:?}");
+    let missing = Reason::of(agent.row(waiting[1]).unwrap());
+    assert!(matches!(missing, Reason::Dispatch("missing_required_fields", Some(_))), "{missing:?}");
+    assert_eq!(missing.missing().unwrap(), ["profile_box_id", "context_box_id", "output_box_id"]);
+    assert_eq!(Reason::of(agent.row(waiting[0]).unwrap()), Reason::Dispatch("invalid_payload_json", None));
     for turn in &waiting[..2] {
         assert_eq!((agent.row(*turn).unwrap().status, agent.task_events(*turn)), (InboxStatus::Error, 1));
     }
@@ -520,6 +524,7 @@ fn poisoned_rows_do_not_stop_the_ones_behind_them() {
     agent.run(&commands[0]).unwrap();
     let row = agent.row(waiting[2]).unwrap();
     assert_eq!((row.status, row.reason.as_deref()), (InboxStatus::Error, Some("missing_channel")));
+    assert_eq!(Reason::of(row), Reason::Watchdog("missing_channel"));
     assert_eq!(agent.task_events(waiting[2]), 1);
 }
 

@@ -234,6 +234,9 @@ async fn wk_04_result_fields_are_said_in_the_system_prompt(api: Api) {
     assert_eq!(messages.iter().filter(|(_, text)| text.contains("the answer")).count(), 1);
     let omission = &made["omissions"][0];
     assert_eq!((&omission["reason"], &omission["card_id"]), (&json!("not_a_message"), &json!(fields)));
+    let view = api.get(&format!("/projects/p1/turns/{}/view", leased.turn)).await.expect(200);
+    assert_eq!(view["system_prompt"], messages[0].1, "{view:#}");
+    assert!(!view["messages"].to_string().contains("the answer"), "{view:#}");
 }
 
 async fn cc_03_no_agent_sees_anothers_system_prompt(api: Api) {

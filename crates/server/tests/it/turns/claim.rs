@@ -203,8 +203,9 @@ async fn a_released_turn_is_given_to_another(api: Api) {
 /// DP-15
 async fn a_deferred_turn_waits(api: Api) {
     let leased = api.leased("a1").await;
-    api.verb(&leased, ":release", json!({ "defer_seconds": 60 })).await.expect(200);
+    api.verb(&leased, ":release", json!({ "defer_seconds": 60, "reason": "busy" })).await.expect(200);
     let row = &api.items("state/inbox").await[0];
+    assert_eq!((&row["defer_reason"], row.get("dispatch_error")), (&json!("busy"), None));
     assert_eq!((&row["status"], &row["retry_count"]), (&json!("deferred"), &json!(1)));
     assert!(row["next_retry_at"].is_string());
     assert!(api.claim().await.is_empty());
