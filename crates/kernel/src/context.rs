@@ -17,6 +17,7 @@ mod records;
 mod render;
 mod summary;
 mod tokens;
+mod told;
 
 pub use call::{CallRequest, ComposedCall, Purpose};
 pub use collect::{CollectRequest, Collected};

@@ -69,7 +69,7 @@ impl State {
     }
 
     /// The session of this name that was deleted last.
-    fn former(&self) -> Option<Former> {
+    pub fn former(&self) -> Option<Former> {
         let Some(row) = &self.row else { return None };
         match row.deleted_at {
             Some(deleted_at) => Some(Former { checkpoint: row.checkpoint, deleted_at }),

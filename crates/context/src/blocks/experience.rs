@@ -1,8 +1,10 @@
 //! `experience__context`: what came of earlier sessions (EX-01, EX-02).
 
 mod record;
+mod told;
 
 pub use record::{KnowledgeRef, Outcome, Record};
+pub use told::{Told, TurnTold};
 
 use super::{cut, one_line};
 use serde_json::Value;

@@ -94,10 +94,11 @@ impl Kernel {
         .await
     }
 
-    /// What is known for the experience of a session.
+    /// What is known for the experience of a session, and of what nobody said, what the session tells.
     pub async fn experience(&self, project: &ProjectId, key: &SessionKey) -> Result<Value, KernelError> {
         self.live_session(project, key).await?;
-        Ok(self.experience_of(project, key).await?.1.to_value())
+        let (_, record) = self.experience_of(project, key).await?;
+        Ok(record.filled(&self.told_by(project, key).await?).to_value())
     }
 
     /// Saves the experience of a session, so that later ones find it.
@@ -119,6 +120,7 @@ impl Kernel {
         if let Some(feedback) = feedback {
             record = record.merge(&json!({ "feedback": feedback }))?;
         }
+        record = record.filled(&self.told_by(project, key).await?);
         let text = experience::search_text(&record);
         let embedding = match self.embed_all(std::slice::from_ref(&text)).await {
             Ok(mut embedded) => embedded.pop().flatten(),

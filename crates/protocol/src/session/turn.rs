@@ -48,6 +48,11 @@ pub fn tries_out(runtime_config: &CanonicalJson) -> bool {
     runtime_config.to_value().get("forked_from").is_some_and(Value::is_string)
 }
 
+/// Whether the turn leads a team, so that the work is its members'.
+pub fn leads_team(runtime_config: &CanonicalJson) -> bool {
+    runtime_config.to_value().get("team_card_id").is_some_and(Value::is_string)
+}
+
 /// What is remembered of a turn that ended well: what was asked, under the turn's id, what people said when they were asked
 /// on the way (PR-10), and what came of it.
 pub fn exchange(

@@ -2,11 +2,14 @@
 
 use crate::support::{Api, BrokenEmbedder, on_both};
 use cardwire_kernel::ContextConfig;
+use cardwire_model::limits;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
 on_both! {
     ex_01_what_is_known_is_gathered_and_saved_on_demand;
+    ex_01_what_nobody_said_is_taken_from_the_turns_of_the_session;
+    ex_01_the_newest_turns_are_looked_at;
     ex_01_what_cannot_be_embedded_is_not_saved;
     ex_01_notes_of_several_are_all_kept;
     st_09_the_experience_of_a_deleted_session_is_found_no_more;
@@ -68,6 +71,70 @@ async fn ex_01_what_is_known_is_gathered_and_saved_on_demand(api: Api) {
     assert!(shown(&api, "sail").await.unwrap().contains("- Feedback: well done"));
     let own = api.collect("s", json!({ "query": "sail" })).await.expect(200);
     assert!(own["contexts"].get("experience__context").is_none(), "it is no news to the session itself");
+}
+
+async fn ex_01_what_nobody_said_is_taken_from_the_turns_of_the_session(api: Api) {
+    let run = async |agent: &str, question: &str, config: Value| {
+        let context = api.context(question).await;
+        let order = json!({ "context_box_id": context, "runtime_config": config });
+        let turn = api.dispatch_with(agent, order).await;
+        let leases = api.claim_with(json!({ "start": true })).await;
+        leases.into_iter().find(|lease| lease.turn == turn.id).unwrap()
+    };
+    let session = json!({ "session_id": "s" });
+    let first = run("a1", "Sail to the island.", session.clone()).await;
+    let call = json!({
+        "content": "", "metadata": { "type": "agent.thought", "role": "assistant" },
+        "tool_calls": [{ "id": "c1", "tool_name": "look", "arguments": {} }],
+    });
+    api.verb(&first, "/cards", call).await.expect(200);
+    api.report(&first, "c1", json!({ "result": "an island" })).await.expect(200);
+    api.clock.advance(2);
+    api.verb(&first, ":finish", json!({ "status": "success", "deliverable": "There." })).await.expect(200);
+    let second = run("a2", "And back.", session.clone()).await;
+    api.clock.advance(3);
+    api.finish(&second, "failed").await;
+    // Neither belongs to it.
+    let other = run("a3", "Fly.", json!({ "session_id": "s", "namespace": "n" })).await;
+    api.finish(&other, "success").await;
+    let tried = run("a4", "Try.", json!({ "session_id": "s", "forked_from": first.turn })).await;
+    api.finish(&tried, "success").await;
+
+    let known = api.get(&path("s")).await.expect(200);
+    let expected = json!({
+        "session_id": "s", "goal": "Sail to the island.", "outcome": "failure", "summary": "There.",
+        "tools": ["look"], "agents": ["a1", "a2"], "duration_ms": 5_000, "feedback": null, "knowledge_refs": [],
+    });
+    assert_eq!(known, expected);
+    note(&api, "s", json!({ "outcome": "partial", "agents": ["me"] })).await;
+    let saved = save(&api, "s").await["experience"].clone();
+    assert_eq!(
+        (&saved["outcome"], &saved["agents"]),
+        (&json!("partial"), &json!(["me"])),
+        "who says so is heard"
+    );
+    assert_eq!((&saved["goal"], &saved["tools"]), (&expected["goal"], &expected["tools"]));
+    assert!(shown(&api, "island").await.unwrap().contains("- Goal: Sail to the island."));
+    let ours = run("a5", "Home.", session).await;
+    api.finish(&ours, "success").await;
+    api.patch("s", json!({ "set": { "goal": "See the world." } })).await.expect(200);
+    api.post(&path("s"), json!({ "goal": null, "outcome": null })).await.expect(200);
+    let known = api.get(&path("s")).await.expect(200);
+    assert_eq!((&known["goal"], &known["outcome"]), (&json!("See the world."), &json!("success")));
+}
+
+async fn ex_01_the_newest_turns_are_looked_at(api: Api) {
+    let order = json!({ "runtime_config": { "session_id": "s" } });
+    let first = api.dispatch_with("a1", order).await;
+    api.patch("s", json!({})).await.expect(200);
+    let agents = async || api.get(&path("s")).await.expect(200)["agents"].clone();
+    let context = api.context("more").await;
+    for _ in 0..limits::EXPERIENCE_TURNS - 1 {
+        api.dispatch_with("a2", json!({ "context_box_id": context })).await;
+    }
+    assert_eq!(agents().await, json!(["a1"]), "{first:?}");
+    api.dispatch_with("a2", json!({ "context_box_id": context })).await;
+    assert_eq!(agents().await, json!([]));
 }
 
 async fn ex_01_what_cannot_be_embedded_is_not_saved(api: Api) {
