@@ -24,7 +24,7 @@ use cardwire_protocol::{
 };
 use cardwire_store::CommitError;
 pub(crate) use load::{Pointed, Wanted};
-pub(crate) use turn::Remembered;
+pub(crate) use turn::SessionRead;
 
 impl Kernel {
     /// Changes a session, or makes it.

@@ -60,7 +60,7 @@ pub use project::{
 };
 pub use resource::{Resource, ResourceKind};
 pub use roster::{Agent, IdentityAction, IdentityEdge, MCP_SEPARATOR, Profile, allows_tool, names_tool};
-pub use session::{Checkpoint, Former, Session, SessionKey};
+pub use session::{Checkpoint, Former, Seen, Session, SessionKey};
 pub use slug::{
     AgentId, Channel, Namespace, ProfileName, ProjectId, ResourceName, SessionId, StepId, ToolTarget,
     WorkerTarget,

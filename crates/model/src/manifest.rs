@@ -2,7 +2,7 @@
 //!
 //! Long runs of history are kept as stretches of a box, so that a manifest does not grow with the history (NF-12).
 
-use crate::{AgentId, BoxId, CardId, Generation, StepId, Timestamp, TurnId, inbox::names};
+use crate::{AgentId, BoxId, CardId, Generation, Seen, StepId, Timestamp, TurnId, inbox::names};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -207,6 +207,8 @@ pub struct Manifest {
     pub turn_id: TurnId,
     /// In which step.
     pub step_id: StepId,
+    /// What its session was then, if the turn belongs to one; requests of earlier builds do not tell (RP-06).
+    pub session: Option<Seen>,
     /// What is in it.
     pub entries: Vec<ManifestEntry>,
     /// What was left out.

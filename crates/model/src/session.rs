@@ -8,7 +8,7 @@ use crate::{
     BoxId, CanonicalJson, CardId, Generation, Invalid, Namespace, Revision, Segment, SessionId, Timestamp,
 };
 use serde_json::{Map, Value, json};
-use std::fmt;
+use std::{fmt, str::FromStr};
 
 /// Which session, within a project (ST-09).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -77,6 +77,35 @@ pub struct Former {
     /// When it was deleted: what began before belongs to it.
     pub deleted_at: Timestamp,
 }
+
+/// What of a session somebody is shown who does not see it as it is now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Seen {
+    /// Nothing: there was no such session.
+    Nothing,
+    /// All of it, at this checkpoint.
+    Checkpoint(CardId),
+}
+
+impl fmt::Display for Seen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nothing => f.write_str(NOTHING),
+            Self::Checkpoint(card) => card.fmt(f),
+        }
+    }
+}
+
+impl FromStr for Seen {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        if text == NOTHING { Ok(Self::Nothing) } else { text.parse().map(Self::Checkpoint) }
+    }
+}
+
+/// What stands for the checkpoint of a session that was not there.
+const NOTHING: &str = "none";
 
 impl Former {
     fn to_value(self) -> Value {
@@ -165,6 +194,16 @@ pub fn reach_from_json(value: &Value) -> Option<Segment> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_seen_of_a_session_is_a_checkpoint_or_none() {
+        let card = CardId::from_uuid(uuid::Uuid::from_u128(7));
+        for seen in [Seen::Nothing, Seen::Checkpoint(card)] {
+            assert_eq!(seen.to_string().parse(), Ok(seen));
+        }
+        assert_eq!(Seen::Nothing.to_string(), "none");
+        assert!("None".parse::<Seen>().is_err());
+    }
 
     #[test]
     fn a_checkpoint_is_read_back_by_its_own_session_only() {

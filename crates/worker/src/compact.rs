@@ -22,7 +22,7 @@ pub(crate) async fn compact(desk: &Desk, model: &dyn ChatModel, agent: &str) -> 
     let settings = &desk.lease.runtime_config;
     let process = settings["process"].as_str().unwrap_or("agent");
     // What is only tried out leaves the conversation as it is.
-    let keeps = REMEMBERING.contains(&process) && desk.lease.setting("forked_from").is_none();
+    let keeps = REMEMBERING.contains(&process) && !desk.lease.tries_out();
     let Some(session) = desk.lease.setting("session_id").filter(|_| keeps) else {
         return Ok(false);
     };

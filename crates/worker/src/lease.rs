@@ -39,6 +39,11 @@ impl Lease {
         self.kind == "stop"
     }
 
+    /// The turn only tries something out, for itself or for a fork that it works for: it leaves the session as it is.
+    pub(crate) fn tries_out(&self) -> bool {
+        self.setting("forked_from").is_some() || self.setting("session_checkpoint").is_some()
+    }
+
     /// A text among the settings of the run.
     pub(crate) fn setting(&self, name: &str) -> Option<&str> {
         self.runtime_config.get(name)?.as_str()

@@ -138,8 +138,10 @@ impl Run<'_> {
             // Members read the session; what is remembered of them is written here, in order.
             settings["session_id"] = session.into();
             settings["remember"] = false.into();
-            if let Some(namespace) = self.desk.lease.setting("namespace") {
-                settings["namespace"] = namespace.into();
+            for name in ["namespace", "session_checkpoint"] {
+                if let Some(value) = self.desk.lease.setting(name) {
+                    settings[name] = value.into();
+                }
             }
         }
         settings
@@ -192,7 +194,7 @@ impl Run<'_> {
     }
 
     async fn patch(&self, patch: Value) -> Result<(), Trouble> {
-        if self.desk.lease.setting("forked_from").is_some() {
+        if self.desk.lease.tries_out() {
             return Ok(());
         }
         let Some(session) = self.desk.lease.setting("session_id") else { return Ok(()) };

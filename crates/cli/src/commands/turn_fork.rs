@@ -1,5 +1,7 @@
 //! `cardwire turn fork` (RP-06): a new turn from a prefix of an old one's boxes, with one thing changed, beside the old one.
 
+mod memory;
+
 use super::{card_get, mcp::McpArgs, run_view::dollars, worker};
 use crate::{
     client::Client,
@@ -8,8 +10,8 @@ use crate::{
     route::Route,
     text::{self, cell},
 };
-use cardwire_kernel::protocol::{facts::distinct, turn::without};
-use cardwire_model::{CardId, Layer};
+use cardwire_kernel::protocol::{facts::distinct, session, turn::without};
+use cardwire_model::{CardId, Layer, Seen, Timestamp};
 use clap::Args;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -108,6 +110,16 @@ fn compared(sides: &[Value; 2]) -> Vec<Vec<String>> {
     lines.into_iter().filter(|(_, _, shown)| *shown).map(row).collect()
 }
 
+/// What a turn had before one of its calls.
+struct Prefix {
+    /// The cards that it had written.
+    cards: Vec<String>,
+    /// When it had said the last of them, if it had said anything.
+    after: Option<Timestamp>,
+    /// When it said what came of the call, or ended; none while it has done neither.
+    until: Option<Timestamp>,
+}
+
 struct Fork<'a> {
     client: &'a Client,
     project: &'a str,
@@ -132,25 +144,26 @@ impl Fork<'_> {
     /// Dispatches the new turn. Gives its id. Nothing is written before everything that is asked for was found.
     async fn make(&self, original: &Value) -> Result<String, Failure> {
         let box_of = |name: &str| original[name].as_str().unwrap_or_default();
-        let prefix = self.prefix(box_of("output_box_id")).await?;
+        let prefix = self.prefix(original).await?;
         let given = self.cards_of(box_of("context_box_id")).await?;
-        self.check_swaps(&[&given[..], &prefix[..]].concat()).await?;
+        self.check_swaps(&[&given[..], &prefix.cards[..]].concat()).await?;
+        let seen = self.seen(original, &prefix).await?;
         let agent: Value = self.get(&["agents", &cell(&original["agent_id"])]).await?;
         let context = self.context_box(box_of("context_box_id"), &given).await?;
-        let output = self.output_box(box_of("output_box_id"), &prefix).await?;
+        let output = self.output_box(box_of("output_box_id"), &prefix.cards).await?;
         let id = format!("fork_{}", output.chars().rev().take(12).collect::<String>());
         let new = json!({ "agent_id": id, "profile_name": agent["profile_name"] });
         self.post(self.route(&["agents"])?, &new).await?;
         let body = json!({
             "agent_id": id, "profile_box_id": original["profile_box_id"], "context_box_id": context,
-            "output_box_id": output, "runtime_config": self.settings(original),
+            "output_box_id": output, "runtime_config": self.settings(original, seen),
             "display_name": format!("fork of {}", self.turn),
         });
         let turn = self.post(self.route(&["l0", "turns"])?, &body).await?;
         Ok(cell(&turn["agent_turn_id"]))
     }
 
-    fn settings(&self, original: &Value) -> Value {
+    fn settings(&self, original: &Value, seen: Option<Seen>) -> Value {
         let mut settings = original["runtime_config"].clone();
         if !settings.is_object() {
             settings = json!({});
@@ -158,6 +171,9 @@ impl Fork<'_> {
         settings["forked_from"] = self.turn.clone().into();
         // What is only tried out is no part of a conversation.
         settings["remember"] = false.into();
+        if let Some(seen) = seen {
+            settings[session::turn::CHECKPOINT] = seen.to_string().into();
+        }
         if !self.args.without.is_empty() {
             settings["without_layers"] = self.args.without.iter().map(|layer| layer.as_str()).collect();
         }
@@ -195,23 +211,22 @@ impl Fork<'_> {
         Ok(shown["card_ids"].as_array().into_iter().flatten().map(cell).collect())
     }
 
-    /// The cards before the call that is made anew.
-    async fn prefix(&self, box_id: &str) -> Result<Vec<String>, Failure> {
+    /// What was before the call that is made anew.
+    async fn prefix(&self, original: &Value) -> Result<Prefix, Failure> {
+        let box_id = original["output_box_id"].as_str().unwrap_or_default();
         let ids = self.cards_of(box_id).await?;
         let route = self.route(&["boxes", box_id, "cards"])?.query("limit", Some(500));
         let cards: Vec<Value> = self.client.get(&route).await?.parse()?;
         let said = |card: &&Value| {
             card["type"] == "agent.thought" && card["metadata"]["agent_turn_id"] == self.turn.as_str()
         };
-        let thoughts: Vec<_> = cards.iter().filter(said).map(|card| cell(&card["card_id"])).collect();
+        let thoughts: Vec<_> = cards.iter().filter(said).collect();
         let is_own_end = |card: &&Value| {
             card["type"] == "task.deliverable" && card["metadata"]["agent_turn_id"] == self.turn.as_str()
         };
         let wanted = match self.args.at.checked_sub(1) {
-            Some(index) if index < thoughts.len() => thoughts.get(index).cloned(),
-            Some(index) if index == thoughts.len() => {
-                cards.iter().find(is_own_end).map(|card| cell(&card["card_id"]))
-            }
+            Some(index) if index < thoughts.len() => thoughts.get(index).copied(),
+            Some(index) if index == thoughts.len() => cards.iter().find(is_own_end),
             Some(_) | None => {
                 let most = thoughts.len() + 1;
                 return Err(Failure::usage(format!(
@@ -219,8 +234,14 @@ impl Fork<'_> {
                 )));
             }
         };
-        let upto = wanted.and_then(|card| ids.iter().position(|id| *id == card)).unwrap_or(ids.len());
-        Ok(ids.into_iter().take(upto).collect())
+        let place = |card: &Value| ids.iter().position(|id| card["card_id"] == **id);
+        let upto = wanted.and_then(place).unwrap_or(ids.len());
+        let before = self.args.at.checked_sub(2).and_then(|index| thoughts.get(index));
+        Ok(Prefix {
+            after: before.and_then(|card| moment(&card["created_at"])),
+            until: moment(wanted.map_or(&original["ended_at"], |card| &card["created_at"])),
+            cards: ids.into_iter().take(upto).collect(),
+        })
     }
 
     async fn output_box(&self, from: &str, prefix: &[String]) -> Result<String, Failure> {
@@ -285,6 +306,11 @@ impl Fork<'_> {
             "cost": dollars(spent["cost_micros"].as_u64().unwrap_or(0)), "output": output,
         }))
     }
+}
+
+/// A time as it is told.
+fn moment(value: &Value) -> Option<Timestamp> {
+    value.as_str()?.parse().ok()
 }
 
 fn swapped(ids: &[String], swaps: &[Swap]) -> Vec<String> {

@@ -10,7 +10,7 @@ use std::str::FromStr;
 /// The content of a `sys.manifest` card. Fails only for what cannot be kept as JSON, such as NUL in a parameter.
 pub fn to_json(manifest: &Manifest) -> Result<CanonicalJson, Invalid> {
     let id = |card: &Option<CardId>| card.map(|id| id.to_string());
-    let value = json!({
+    let mut value = json!({
         "template": manifest.template,
         "provider": manifest.provider.as_str(),
         "model": manifest.model,
@@ -33,6 +33,10 @@ pub fn to_json(manifest: &Manifest) -> Result<CanonicalJson, Invalid> {
         "shared_prefix_tokens": manifest.shared_prefix_tokens,
         "created_at": manifest.at.to_string(),
     });
+    // Most turns belong to no session: their records say nothing of one.
+    if let Some(seen) = manifest.session {
+        value["session_checkpoint"] = seen.to_string().into();
+    }
     CanonicalJson::from_value(&value)
 }
 
@@ -63,6 +67,7 @@ pub fn from_json(content: &CanonicalJson) -> Option<Manifest> {
         agent_id: parsed(&value, "agent_id")?,
         turn_id: parsed(&value, "agent_turn_id")?,
         step_id: parsed(&value, "step_id")?,
+        session: optional(&value, "session_checkpoint", parsed)?,
         entries: list(&value, "entries", entry)?,
         omissions: list(&value, "omissions", omission)?,
         repairs: list(&value, "repairs", repair)?,

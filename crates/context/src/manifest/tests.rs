@@ -10,7 +10,7 @@ use crate::{
     render::{RequestSpec, TEMPLATE, render, sha256},
 };
 use cardwire_model::{
-    CanonicalJson, Card, CardId, Generation, Layer, Manifest, Placement, Provider, Repair, Timestamp,
+    CanonicalJson, Card, CardId, Generation, Layer, Manifest, Placement, Provider, Repair, Seen, Timestamp,
 };
 use insta::assert_snapshot;
 use proptest::prelude::*;
@@ -32,6 +32,7 @@ fn manifest(entries: Vec<ManifestEntry>) -> Manifest {
         agent_id: "a1".parse().unwrap(),
         turn_id: "turn_00000000000000000000000000000001".parse().unwrap(),
         step_id: "step_1".parse().unwrap(),
+        session: None,
         entries,
         omissions: vec![],
         repairs: vec![],
@@ -142,6 +143,7 @@ fn a_manifest_is_kept_as_json_and_read_back() {
     full.tool_set_hash = Some("ab".to_owned());
     full.window = Some(8000);
     full.previous_call = Some(card_id(8));
+    full.session = Some(Seen::Checkpoint(card_id(9)));
     full.params.insert("temperature".to_owned(), json!(0.5));
     let content = to_json(&full).unwrap();
     assert_eq!(from_json(&content).as_ref(), Some(&full));
@@ -185,6 +187,7 @@ fn a_manifest_is_kept_as_json_and_read_back() {
     "rule":"call_without_result"}],
     "request_sha256":"00",
     "reserve":0,
+    "session_checkpoint":"00000000000000000000000000000009",
     "shared_prefix_tokens":0,
     "step_id":"step_1",
     "template":"cw-1",
@@ -195,7 +198,13 @@ fn a_manifest_is_kept_as_json_and_read_back() {
     "window":8000}
     "#);
     let bare = manifest(vec![]);
-    assert_eq!(from_json(&to_json(&bare).unwrap()), Some(bare));
+    assert_eq!(from_json(&to_json(&bare).unwrap()), Some(bare.clone()));
+    let began = Manifest { session: Some(Seen::Nothing), ..bare };
+    assert_eq!(
+        from_json(&to_json(&began).unwrap()),
+        Some(began),
+        "there was no session is not: there is none"
+    );
 }
 
 /// RP-01
@@ -213,6 +222,7 @@ fn content_that_is_no_manifest_is_not_read_as_one() {
         broken("provider", json!("cohere")),
         broken("reserve", json!(-1)),
         broken("window", json!("many")),
+        broken("session_checkpoint", json!("many")),
         broken("agent_turn_id", json!("a1")),
         broken("entries", json!([{ "layer": "turn", "cards": 1, "tokens": 1, "reason": "own" }])),
         broken(

@@ -245,7 +245,7 @@ impl Kernel {
         if let Some(session) =
             material.session.filter(|_| !memory::tries_out(&material.payload.runtime_config))
         {
-            self.note_knowledge(project, caller, &session, &knowledge_refs).await;
+            self.note_knowledge(project, caller, &session.key, &knowledge_refs).await;
         }
         Ok(Done::Fresh(call))
     }
@@ -316,14 +316,14 @@ impl Kernel {
             .instruction
             .and_then(|id| material.by_id().get(&id).map(|placed| Arc::clone(&placed.card)));
         let request = CollectRequest {
-            session: material.session.clone(),
+            session: material.session.as_ref().map(|read| read.key.clone()),
             agent_id: Some(material.item.agent_id.clone()),
             process: request.process,
             share: request.share,
             query: asked.and_then(|card| card.content.to_text()),
             overrides: request.contexts.clone(),
         };
-        self.collect_with(project, &request, Some(&setup.profile)).await
+        self.collect_with(project, &request, material.session.as_ref(), Some(&setup.profile)).await
     }
 
     fn parts(
@@ -493,6 +493,7 @@ impl Kernel {
             agent_id: material.item.agent_id.clone(),
             turn_id: material.item.turn_id,
             step_id: step_id.clone(),
+            session: material.session.as_ref().map(|read| read.seen),
             entries: vec![],
             omissions: vec![],
             repairs: vec![],

@@ -4,7 +4,10 @@ use super::{
     knowledge::KnowledgeQuery,
     provider::{ProviderError, ProviderRequest},
 };
-use crate::{Kernel, KernelError, sessions::Wanted};
+use crate::{
+    Kernel, KernelError,
+    sessions::{Pointed, SessionRead},
+};
 use cardwire_context::{
     blocks::{
         experience::{self, KnowledgeRef},
@@ -21,7 +24,7 @@ use cardwire_context::{
 use cardwire_model::{AgentId, Checkpoint, ContextSettings, Layer, ProjectId, SessionKey, Speaker, Todo};
 use cardwire_protocol::{knowledge, session::message};
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 /// For whom to collect.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,8 +60,7 @@ struct Sources<'a> {
     request: &'a CollectRequest,
     profile: Option<&'a Value>,
     settings: ContextSettings,
-    checkpoint: Checkpoint,
-    fields: Map<String, Value>,
+    session: Arc<Pointed>,
     query: Option<String>,
 }
 
@@ -69,15 +71,21 @@ impl Kernel {
         project: &ProjectId,
         request: &CollectRequest,
     ) -> Result<Collected, KernelError> {
-        self.collect_with(project, request, None).await
+        let session = match &request.session {
+            Some(key) => Some(self.read_session(project, key.clone(), None).await?),
+            None => None,
+        };
+        self.collect_with(project, request, session.as_ref(), None).await
     }
 
-    /// The same for an agent that runs with this profile; by default it is the one of the roster.
+    /// The same from a session that was read already, for an agent that runs with this profile; by default it is the one of
+    /// the roster.
     #[tracing::instrument(name = "collect", level = "trace", skip_all, fields(cardwire.project.id = %project))]
     pub(super) async fn collect_with(
         &self,
         project: &ProjectId,
         request: &CollectRequest,
+        session: Option<&SessionRead>,
         profile: Option<&Value>,
     ) -> Result<Collected, KernelError> {
         let mut sources = Sources {
@@ -85,14 +93,9 @@ impl Kernel {
             request,
             profile,
             settings: self.live_project(project).await?.settings.context,
-            checkpoint: Checkpoint::default(),
-            fields: Map::new(),
+            session: session.map(|read| Arc::clone(&read.pointed)).unwrap_or_default(),
             query: None,
         };
-        if let Some(key) = &request.session {
-            let state = self.session_state(project, key, Wanted::Row, false).await?;
-            (sources.checkpoint, sources.fields) = (state.checkpoint, state.fields);
-        }
         for key in request.overrides.keys() {
             layers::layer_of(key)
                 .map_err(|error| cardwire_model::Invalid::from(ComposeError::from(error)))?;
@@ -103,7 +106,7 @@ impl Kernel {
         {
             let Some(key) = layers::key_of(layer).filter(|_| allowed.shows(layer)) else { continue };
             let given = request.overrides.get(key).cloned();
-            let kept = sources.fields.get(key).and_then(Value::as_str).map(str::to_owned);
+            let kept = sources.session.fields.get(key).and_then(Value::as_str).map(str::to_owned);
             let text = match given.or(kept) {
                 Some(text) => text,
                 None => self.block(&mut sources, layer, &mut collected).await?,
@@ -137,10 +140,8 @@ impl Kernel {
                 collected.knowledge_refs = refs;
                 Ok(text)
             }
-            Layer::Todo => Ok(todo_block(&sources.fields, collected)),
-            Layer::Compression => {
-                Ok(self.summary_text(sources.project, &sources.checkpoint).await?.unwrap_or_default())
-            }
+            Layer::Todo => Ok(todo_block(&sources.session.fields, collected)),
+            Layer::Compression => Ok(sources.session.summary.clone().unwrap_or_default()),
             Layer::SystemPrompt | Layer::Extra | Layer::Checkpoint | Layer::Query | Layer::Turn => {
                 Ok(String::new())
             }
@@ -159,7 +160,7 @@ impl Kernel {
         let facts = FrameworkFacts {
             knowledge_tool: uses_tools && sources.mode()? == Mode::Tool && has("search_knowledge"),
             todo_tools: uses_tools && (has(todo::PLAN_TOOL) || has(todo::REPORT_TOOL)),
-            has_todo: sources.fields.get("todo").and_then(Todo::from_value).is_some(),
+            has_todo: sources.session.fields.get("todo").and_then(Todo::from_value).is_some(),
         };
         Ok(framework::render(&facts))
     }
@@ -229,7 +230,7 @@ impl Kernel {
         let request = ProviderRequest {
             project: sources.project,
             session: sources.request.session.as_ref(),
-            fields: &sources.fields,
+            fields: &sources.session.fields,
             agent_id: sources.request.agent_id.as_ref(),
             query: query.as_deref(),
         };
@@ -251,11 +252,12 @@ impl Kernel {
     /// What is asked: by the caller, by whoever assigned a task, by the last person who said something, or by the goal.
     async fn query(&self, sources: &mut Sources<'_>) -> Result<Option<String>, ProviderError> {
         if sources.query.is_none() {
-            let field = |name: &str| sources.fields.get(name).and_then(Value::as_str).map(str::to_owned);
+            let field =
+                |name: &str| sources.session.fields.get(name).and_then(Value::as_str).map(str::to_owned);
             let text = match sources.request.query.clone().or_else(|| field("assigned_task")) {
                 Some(text) => Some(text),
                 None => {
-                    let last = self.last_human(sources.project, &sources.checkpoint).await;
+                    let last = self.last_human(sources.project, &sources.session.checkpoint).await;
                     last.map_err(|error| ProviderError::Failed(error.to_string()))?.or_else(|| field("goal"))
                 }
             };

@@ -8,7 +8,7 @@ use super::{
 use crate::{Caller, CompactRequest, Compacted, Kernel, KernelError};
 use cardwire_context::compaction;
 use cardwire_model::ProjectId;
-use cardwire_protocol::Rejection;
+use cardwire_protocol::{Rejection, session::turn as memory};
 
 impl Kernel {
     /// Compacts the session before the request would be too long (CP-01), at most once per call.
@@ -24,10 +24,11 @@ impl Kernel {
         let settings = self.live_project(project).await?.settings.context;
         let threshold =
             settings.compact_threshold.or_else(|| setup.window.map(compaction::default_threshold));
-        let can = self.context.summariser.is_some() && request.process.persists_compression();
-        let (Some(threshold), Some(key), true) = (threshold, &material.session, can) else {
+        let can = self.context.summariser.is_some() && may_compact(request, material);
+        let (Some(threshold), Some(read), true) = (threshold, &material.session, can) else {
             return Ok(false);
         };
+        let key = &read.key;
         let (pieces, _) = self.arranged(setup, parts);
         if !compaction::should_compact(tokens_of(&pieces), threshold) {
             return Ok(false);
@@ -58,12 +59,17 @@ impl Kernel {
         material: &Material,
         made: &Made,
     ) -> Result<bool, KernelError> {
-        let persists = request.process.persists_compression();
-        if self.context.summariser.is_some() || material.session.is_none() || !persists {
+        if self.context.summariser.is_some() || material.session.is_none() || !may_compact(request, material)
+        {
             return Ok(false);
         }
         let threshold = self.live_project(project).await?.settings.context.compact_threshold;
         Ok(threshold
             .is_some_and(|threshold| compaction::is_due(made.wanted, threshold, made.leaves_out_memory)))
     }
+}
+
+/// Whether a summary would be kept: a fork leaves the session alone, and would not see the summary either (RP-06).
+fn may_compact(request: &CallRequest, material: &Material) -> bool {
+    request.process.persists_compression() && !memory::tries_out(&material.payload.runtime_config)
 }

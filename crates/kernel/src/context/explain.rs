@@ -151,8 +151,12 @@ impl Kernel {
                 | Cause::NotGranted => facts.in_context_box = true,
             }
         }
-        if let Some(key) = &material.session {
-            facts.covered_by_summary = self.was_covered(project, key, at, card.id).await?;
+        if let Some(read) = &material.session {
+            let summary = match call.manifest.session {
+                Some(seen) => self.read_session(project, read.key.clone(), Some(seen)).await?.summary(),
+                None => self.summary_at(project, &read.key, at).await?,
+            };
+            facts.covered_by_summary = self.is_covered(project, summary, card.id).await?;
         }
         facts.granted_box = self.was_granted(project, &call.manifest.agent_id, card.id).await?;
         Ok(())
@@ -183,15 +187,13 @@ impl Kernel {
         Ok(false)
     }
 
-    /// Whether a summary stood for a card at a moment.
-    async fn was_covered(
+    /// Whether a summary, or one before it, stands for a card.
+    async fn is_covered(
         &self,
         project: &ProjectId,
-        key: &SessionKey,
-        at: Timestamp,
+        summary: Option<CardId>,
         card: CardId,
     ) -> Result<bool, KernelError> {
-        let summary = self.summary_at(project, key, at).await?;
         for Opened { reach, covers } in self.opened(project, summary).await? {
             let ids = self.reach_ids(project, Some(reach)).await?;
             let ranges = ranges_of(&covers, ids.len());
@@ -202,7 +204,8 @@ impl Kernel {
         Ok(false)
     }
 
-    /// The summary that a session had at a moment: since then it may have been cleared, or put back to an older one.
+    /// The summary that a session had at a moment, for a call that does not tell which version it saw: since then the
+    /// summary may have been cleared, or put back to an older one.
     async fn summary_at(
         &self,
         project: &ProjectId,

@@ -1,8 +1,8 @@
 //! What a turn's request is made of: its boxes and its session's memory, in order, each card once (WK-02..WK-04).
 
-use crate::{Kernel, KernelError, ViewedTurn, sessions::Remembered};
+use crate::{Kernel, KernelError, ViewedTurn, sessions::SessionRead};
 use cardwire_context::piece::{Body, Piece, Place, Reference};
-use cardwire_model::{Card, CardId, Cause, InboxItem, Layer, ProjectId, Segment, SessionKey, TurnPayload};
+use cardwire_model::{Card, CardId, Cause, InboxItem, Layer, ProjectId, Segment, TurnPayload};
 use cardwire_protocol::{Rejection, turn::view};
 use std::{
     collections::{HashMap, HashSet},
@@ -23,7 +23,8 @@ pub(super) struct Placed {
 pub(super) struct Material {
     pub(super) item: InboxItem,
     pub(super) payload: TurnPayload,
-    pub(super) session: Option<SessionKey>,
+    /// As the turn sees it.
+    pub(super) session: Option<SessionRead>,
     /// What the agent is.
     pub(super) profile: Option<Arc<Card>>,
     /// In order; what is not sent is still here, with the layer it would have been in.
@@ -55,10 +56,11 @@ impl Kernel {
         let output_len = output.len;
         output.len = output.len.min(end);
         shown.truncate(output.len as usize);
-        let remembered = self.session_of_turn(project, &payload).await?;
+        let session = self.session_of_turn(project, &payload).await?;
         let mut gathered = Gathered::default();
-        let session = remembered.as_ref().map(|remembered| remembered.key.clone());
-        if let Some(Remembered { reach: Some(reach), cards, .. }) = remembered.filter(|_| with_memory) {
+        let memory = session.as_ref().and_then(|read| read.pointed.checkpoint.memory);
+        if let Some(reach) = memory.filter(|_| with_memory) {
+            let cards = self.reach_cards(project, Some(reach)).await?;
             gathered.add(&cards, reach, 0, |_| (Layer::Checkpoint, Cause::Memory));
         }
         let (before, own) = shown.split_at((watermark as usize).min(shown.len()));

@@ -60,7 +60,7 @@ impl Kernel {
             query: asked.and_then(|card| card.content.to_text()),
             overrides: BTreeMap::new(),
         };
-        let collected = self.collect_with(project, &request, Some(&setup.profile)).await?;
+        let collected = self.collect_with(project, &request, None, Some(&setup.profile)).await?;
         let block = |(key, text): (&String, &String)| {
             let layer = layers::layer_of(key).map_err(Invalid::from)?;
             Ok((key.clone(), layer, self.block_card(project, text)?))

@@ -28,12 +28,12 @@ impl Kernel {
         self.runs(project, &request.fence).await?;
         let turn = self.turn(project, request.fence.turn_id).await?;
         let material = self.material(project, turn, false).await?;
-        let Some(key) = &material.session else {
+        let Some(session) = &material.session else {
             return Err(Invalid::field("purpose", "the turn belongs to no session").into());
         };
         let setup = self.setup(project, &material, request)?;
         let setup = Setup { params: request.params.clone(), tools: None, ..setup };
-        let planned = self.plan_compaction(project, key, None).await?;
+        let planned = self.plan_compaction(project, &session.key, None).await?;
         let Some(plan) = &planned.plan else {
             return Err(Rejection::Conflict("there is nothing to summarise".to_owned()).into());
         };

@@ -28,7 +28,8 @@ pub(crate) enum Wanted<'a> {
     Cards(&'a [CardId]),
 }
 
-/// What a checkpoint comes to.
+/// What a checkpoint comes to; by default that of a session with nothing in it.
+#[derive(Debug, Default)]
 pub(crate) struct Pointed {
     pub(crate) checkpoint: Checkpoint,
     pub(crate) fields: Map<String, Value>,
@@ -109,14 +110,34 @@ impl Kernel {
         project: &ProjectId,
         row: &Session,
     ) -> Result<Arc<Pointed>, KernelError> {
-        let key = (project.clone(), row.checkpoint);
-        if let Some(pointed) = self.checkpoints.get(&key) {
+        self.pointed_at(project, &row.key, row.checkpoint).await
+    }
+
+    /// What a checkpoint of a session of this name points to.
+    pub(crate) async fn pointed_at(
+        &self,
+        project: &ProjectId,
+        key: &SessionKey,
+        card: CardId,
+    ) -> Result<Arc<Pointed>, KernelError> {
+        let name = (project.clone(), card);
+        if let Some(pointed) = self.checkpoints.get(&name) {
             return Ok(pointed);
         }
-        let checkpoint = self.checkpoint(project, &row.key, row.checkpoint).await?;
+        let checkpoint = self.checkpoint(project, key, card).await?;
         let pointed = Arc::new(self.point(project, checkpoint).await?);
-        self.checkpoints.insert(key, Arc::clone(&pointed));
+        self.checkpoints.insert(name, Arc::clone(&pointed));
         Ok(pointed)
+    }
+
+    /// Whether a checkpoint is of this session, not of a deleted one of the same name.
+    pub(crate) async fn is_of(
+        &self,
+        project: &ProjectId,
+        row: &Session,
+        checkpoint: &Checkpoint,
+    ) -> Result<bool, KernelError> {
+        Ok(checkpoint.version >= self.pointed(project, row).await?.checkpoint.first)
     }
 
     /// A checkpoint with its fields.
@@ -146,7 +167,7 @@ impl Kernel {
         card: CardId,
     ) -> Result<Checkpoint, KernelError> {
         let found = self.checkpoint(project, &row.key, card).await?;
-        if found.version < self.pointed(project, row).await?.checkpoint.first {
+        if !self.is_of(project, row, &found).await? {
             return Err(Rejection::NotFound { what: "checkpoint", id: card.to_string() }.into());
         }
         Ok(found)

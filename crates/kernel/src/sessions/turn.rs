@@ -1,20 +1,31 @@
 //! The memory of a turn that belongs to a session (ST-07): what was asked and what came of it are written in the commit
 //! that ends the turn, under its id. Before that commit nothing of it is in memory, after it everything is, once.
 
-use super::load::Wanted;
+use super::load::{Pointed, Wanted};
 use crate::{Kernel, KernelError};
 use cardwire_model::{
-    CanonicalJson, Card, CardId, Commit, Ended, InboxItem, InboxKind, ProjectId, Segment, SessionKey,
-    Snapshot, TaskStatus, Timestamp, TurnId, TurnPayload, Write,
+    CanonicalJson, Card, CardId, Commit, Ended, InboxItem, InboxKind, ProjectId, Seen, SessionKey, Snapshot,
+    TaskStatus, Timestamp, TurnId, TurnPayload, Write,
 };
-use cardwire_protocol::{Moment, Rejection, session::turn as memory};
+use cardwire_protocol::{
+    Moment, Rejection,
+    session::turn::{self as memory, Membership},
+};
 use std::sync::Arc;
 
-/// What a session remembers.
-pub(crate) struct Remembered {
+/// A session as a turn sees it. Read once for each call, so that all that the call shows of it is of one version.
+#[derive(Debug, Clone)]
+pub(crate) struct SessionRead {
     pub(crate) key: SessionKey,
-    pub(crate) reach: Option<Segment>,
-    pub(crate) cards: Vec<Arc<Card>>,
+    pub(crate) seen: Seen,
+    pub(crate) pointed: Arc<Pointed>,
+}
+
+impl SessionRead {
+    /// The summary that stands for older messages.
+    pub(crate) fn summary(&self) -> Option<CardId> {
+        self.pointed.checkpoint.summary
+    }
 }
 
 /// A turn that a commit ends well.
@@ -65,17 +76,44 @@ impl Kernel {
         Some(self.session_stile.pass(project, &key).await)
     }
 
-    /// The session that a turn belongs to, and what it remembers.
+    /// The session that a turn belongs to, as the turn sees it.
     pub(crate) async fn session_of_turn(
         &self,
         project: &ProjectId,
         payload: &TurnPayload,
-    ) -> Result<Option<Remembered>, KernelError> {
-        let Some(key) = memory::session_of(&payload.runtime_config) else { return Ok(None) };
-        let state = self.session_state(project, &key, Wanted::Row, false).await?;
-        let reach = state.checkpoint.memory;
-        let cards = self.reach_cards(project, reach).await?;
-        Ok(Some(Remembered { key, reach, cards }))
+    ) -> Result<Option<SessionRead>, KernelError> {
+        let Some(Membership { key, seen }) = memory::membership(&payload.runtime_config) else {
+            return Ok(None);
+        };
+        self.read_session(project, key, seen).await.map(Some)
+    }
+
+    /// A session as it is, or what somebody sees of it who sees it as it was (RP-06). One that was deleted is empty, also
+    /// for those who would see what it was before.
+    pub(crate) async fn read_session(
+        &self,
+        project: &ProjectId,
+        key: SessionKey,
+        seen: Option<Seen>,
+    ) -> Result<SessionRead, KernelError> {
+        let row = match seen {
+            Some(Seen::Nothing) => None,
+            Some(Seen::Checkpoint(_)) | None => self.store.session(project, &key).await?,
+        };
+        let row = row.filter(|row| row.deleted_at.is_none());
+        let card = match (&row, seen) {
+            (None, _) | (Some(_), Some(Seen::Nothing)) => None,
+            (Some(row), None) => Some(row.checkpoint),
+            (Some(row), Some(Seen::Checkpoint(card))) => {
+                let checkpoint = self.checkpoint(project, &key, card).await?;
+                self.is_of(project, row, &checkpoint).await?.then_some(card)
+            }
+        };
+        let (seen, pointed) = match card {
+            None => (Seen::Nothing, Arc::default()),
+            Some(card) => (Seen::Checkpoint(card), self.pointed_at(project, &key, card).await?),
+        };
+        Ok(SessionRead { key, seen, pointed })
     }
 }
 

@@ -105,7 +105,7 @@ pub fn check_run(call: &Call, own: Option<&CanonicalJson>) -> Result<(), Rejecti
         return refuse(name, "cannot be given by a turn");
     }
     if given.get("session_id").is_some() {
-        for name in ["session_id", "namespace"] {
+        for name in ["session_id", "namespace", crate::session::turn::CHECKPOINT] {
             if given.get(name) != own.get(name) {
                 return refuse(name, "must be that of the turn that calls");
             }

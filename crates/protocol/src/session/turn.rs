@@ -6,16 +6,32 @@ use super::{
     patch::{self, MessagesOp, Patch},
 };
 use crate::{Moment, Rejection};
-use cardwire_model::{CanonicalJson, Commit, Invalid, Namespace, SessionKey, Speaker, Timestamp, TurnId};
+use cardwire_model::{
+    CanonicalJson, CardId, Commit, Invalid, Namespace, Seen, SessionKey, Speaker, Timestamp, TurnId,
+};
 use serde_json::Value;
+
+/// Which session a turn belongs to, and what of it the turn sees.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Membership {
+    /// Which one.
+    pub key: SessionKey,
+    /// What the turn sees, whatever became of the session since; as it is now when absent.
+    pub seen: Option<Seen>,
+}
 
 /// The session that the settings of a run name, in `session_id` and `namespace`.
 pub fn session_of(runtime_config: &CanonicalJson) -> Option<SessionKey> {
+    membership(runtime_config).map(|membership| membership.key)
+}
+
+/// The same, with what the run sees of it (`session_checkpoint`).
+pub fn membership(runtime_config: &CanonicalJson) -> Option<Membership> {
     check(runtime_config).ok().flatten()
 }
 
 /// The same, refusing what names none.
-pub fn check(runtime_config: &CanonicalJson) -> Result<Option<SessionKey>, Invalid> {
+pub fn check(runtime_config: &CanonicalJson) -> Result<Option<Membership>, Invalid> {
     let settings = runtime_config.to_value();
     let text = |name: &str| match settings.get(name) {
         None | Some(Value::Null) => Ok(None),
@@ -29,23 +45,62 @@ pub fn check(runtime_config: &CanonicalJson) -> Result<Option<SessionKey>, Inval
     if !matches!(settings.get("remember"), None | Some(Value::Null | Value::Bool(_))) {
         return Err(Invalid::field("runtime_config/remember", "must be true or false"));
     }
-    let Some(session) = text("session_id")? else { return Ok(None) };
+    let seen = text(CHECKPOINT)?.map(str::parse).transpose().map_err(|invalid| at(CHECKPOINT, invalid))?;
+    let Some(session) = text("session_id")? else {
+        return match seen {
+            None => Ok(None),
+            Some(_) => Err(Invalid::field(format!("runtime_config/{CHECKPOINT}"), "needs a session_id")),
+        };
+    };
     let namespace = match text("namespace")? {
         Some(name) => name.parse().map_err(|invalid| at("namespace", invalid))?,
         None => Namespace::default(),
     };
     let session = session.parse().map_err(|invalid| at("session_id", invalid))?;
-    Ok(Some(SessionKey { namespace, session }))
+    Ok(Some(Membership { key: SessionKey { namespace, session }, seen }))
 }
 
-/// Whether the session remembers the turn: not one that only reads it because somebody else writes for it (`remember`).
+/// Whether the session remembers the turn: not one that only reads it because somebody else writes for it (`remember`),
+/// nor one that sees it as it was.
 pub fn is_remembered(runtime_config: &CanonicalJson) -> bool {
-    runtime_config.to_value().get("remember") != Some(&Value::Bool(false))
+    let settings = runtime_config.to_value();
+    settings.get("remember") != Some(&Value::Bool(false)) && !is_text(&settings, CHECKPOINT)
 }
 
-/// Whether the turn only tries something out: a fork leaves nothing in the session that it reads (RP-06).
+/// Whether the turn only tries something out: a fork, and whoever works for one, leaves nothing in the session that it
+/// reads (RP-06).
 pub fn tries_out(runtime_config: &CanonicalJson) -> bool {
-    runtime_config.to_value().get("forked_from").is_some_and(Value::is_string)
+    let settings = runtime_config.to_value();
+    is_text(&settings, "forked_from") || is_text(&settings, CHECKPOINT)
+}
+
+/// The setting that tells what of its session a turn sees.
+pub const CHECKPOINT: &str = "session_checkpoint";
+
+fn is_text(settings: &Value, name: &str) -> bool {
+    settings.get(name).is_some_and(Value::is_string)
+}
+
+/// The call that a fork makes anew: the last that the turn made `after` what it had said before and `until` it said what
+/// came of it, each if there is such a thing. Calls are given newest first, with when they were made.
+pub fn made_anew(
+    newest_first: impl IntoIterator<Item = (CardId, Timestamp)>,
+    after: Option<Timestamp>,
+    until: Option<Timestamp>,
+) -> Option<CardId> {
+    let is_it =
+        |made: Timestamp| after.is_none_or(|after| after <= made) && until.is_none_or(|until| made <= until);
+    newest_first.into_iter().find(|(_, made)| is_it(*made)).map(|(call, _)| call)
+}
+
+/// The checkpoint that a session had at a moment; the last one without a moment. Given newest first, with when they were
+/// made.
+pub fn checkpoint_at(
+    newest_first: impl IntoIterator<Item = (CardId, Timestamp)>,
+    moment: Option<Timestamp>,
+) -> Option<CardId> {
+    let was_there = |made: Timestamp| moment.is_none_or(|moment| made <= moment);
+    newest_first.into_iter().find(|(_, made)| was_there(*made)).map(|(checkpoint, _)| checkpoint)
 }
 
 /// Whether the turn leads a team, so that the work is its members'.
@@ -102,6 +157,9 @@ mod tests {
             (r#"{"session_id":"a b"}"#, "runtime_config/session_id"),
             (r#"{"session_id":"a","namespace":"*"}"#, "runtime_config/namespace"),
             (r#"{"session_id":"a","remember":"no"}"#, "runtime_config/remember"),
+            (r#"{"session_id":"a","session_checkpoint":"x"}"#, "runtime_config/session_checkpoint"),
+            (r#"{"session_id":"a","session_checkpoint":7}"#, "runtime_config/session_checkpoint"),
+            (r#"{"session_checkpoint":"none"}"#, "runtime_config/session_checkpoint"),
         ] {
             assert_eq!(check(&json(bad)).unwrap_err().field_name(), field);
         }
@@ -113,5 +171,51 @@ mod tests {
         assert!(!is_remembered(&json(r#"{"session_id":"s","remember":false}"#)));
         assert!(tries_out(&json(r#"{"session_id":"s","forked_from":"turn_1"}"#)));
         assert!(!tries_out(&json(r#"{"session_id":"s","forked_from":null}"#)));
+    }
+
+    /// RP-06
+    #[test]
+    fn a_turn_that_sees_its_session_as_it_was_leaves_nothing_in_it() {
+        let card = "0192f0c123457abc8def0123456789ab";
+        for (checkpoint, seen) in [("none", Seen::Nothing), (card, Seen::Checkpoint(card.parse().unwrap()))] {
+            let settings = json(&format!(r#"{{"session_id":"s","session_checkpoint":"{checkpoint}"}}"#));
+            assert_eq!(membership(&settings).unwrap().seen, Some(seen));
+            assert!(tries_out(&settings) && !is_remembered(&settings));
+        }
+        assert_eq!(membership(&json(r#"{"session_id":"s"}"#)).unwrap().seen, None);
+    }
+
+    fn times(times: &[i64]) -> Vec<(CardId, Timestamp)> {
+        let one = |time: &i64| {
+            (CardId::from_uuid(uuid::Uuid::from_u128(*time as u128)), Timestamp::from_micros(*time))
+        };
+        times.iter().map(one).collect()
+    }
+
+    fn found(card: Option<CardId>) -> Option<u128> {
+        card.map(|card| card.uuid().as_u128())
+    }
+
+    /// RP-06: a turn that says something at 3, 6 and 9, with calls at 1, 4, 5 (the one at 4 came to nothing) and 8.
+    #[test]
+    fn the_call_made_anew_is_the_one_whose_answer_is_not_taken_over() {
+        let between = |after: Option<i64>, until: Option<i64>| {
+            let moment = |time: Option<i64>| time.map(Timestamp::from_micros);
+            found(made_anew(times(&[8, 5, 4, 1]), moment(after), moment(until)))
+        };
+        assert_eq!(between(None, Some(3)), Some(1));
+        assert_eq!(between(Some(3), Some(6)), Some(5));
+        assert_eq!(between(Some(6), Some(9)), Some(8));
+        assert_eq!(between(Some(9), None), None, "it has not been made");
+        assert_eq!(between(Some(6), None), Some(8), "nothing came of it");
+    }
+
+    /// RP-06
+    #[test]
+    fn a_session_at_a_moment_is_its_last_checkpoint_until_then() {
+        let at =
+            |moment: Option<i64>| found(checkpoint_at(times(&[7, 4, 2]), moment.map(Timestamp::from_micros)));
+        assert_eq!((at(Some(1)), at(Some(4)), at(Some(6))), (None, Some(4), Some(4)));
+        assert_eq!((at(Some(9)), at(None)), (Some(7), Some(7)));
     }
 }

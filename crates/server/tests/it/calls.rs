@@ -1,5 +1,6 @@
 //! Model calls over HTTP: composed for a turn, kept as manifests, shown again (SPEC.md, Manifests; Validity, budgets).
 
+mod as_of;
 mod budget;
 mod explain;
 mod input;

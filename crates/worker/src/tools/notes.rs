@@ -90,7 +90,7 @@ fn shown(card: &Value) -> Value {
 
 /// TD-06
 async fn patch_todo(desk: &Desk, todo: Value) -> Result<Answer, Trouble> {
-    if desk.lease.setting("forked_from").is_some() {
+    if desk.lease.tries_out() {
         return Ok(Answer::failed(
             "forked",
             "this turn only tries something out, and leaves the list as it is",
@@ -127,8 +127,8 @@ async fn search(desk: &Desk, arguments: &Value) -> Result<Answer, Trouble> {
 
 /// KN-04: the session's experience knows what was found for it. A search that is not noted is still a search.
 async fn note_found(desk: &Desk, found: &Value) {
-    let tries_out = desk.lease.setting("forked_from").is_some();
-    let Some(session) = desk.lease.setting("session_id").filter(|_| !tries_out) else { return };
+    let session = desk.lease.setting("session_id").filter(|_| !desk.lease.tries_out());
+    let Some(session) = session else { return };
     let items = found["items"].as_array().map(Vec::as_slice).unwrap_or_default();
     let refs: Vec<Value> = items
         .iter()

@@ -167,6 +167,56 @@ fn a_fork_may_have_another_instruction_or_another_card() {
     });
 }
 
+/// RP-06: what was asked and answered later, and what the turn itself came to, is not in its memory.
+#[test]
+fn a_fork_knows_of_its_session_what_the_original_knew() {
+    let team = crew(
+        "sequential",
+        &["a", "b"],
+        json!([
+            { "match": { "agent": "a", "contains": "third" }, "reply": "Alpha three." },
+            { "match": { "agent": "a", "contains": "second" }, "reply": "Alpha two." },
+            { "match": { "agent": "a", "contains": "first" }, "reply": "Alpha one." },
+            says("b", "Beta."),
+        ]),
+    );
+    on_both_stores(|stage| {
+        for question in ["The first?", "The second?", "The third?"] {
+            stage.run(&team, question, &["--session", "s"]).deliverable();
+        }
+        let session = stage.session("s");
+        // The first one had a session that was not there yet but for who is active in it; the second of the team is told
+        // what the first has said.
+        for agent in ["a", "b"] {
+            for (turn, sent) in stage.turns_of(agent).iter().zip(stage.sent(agent)) {
+                let sides = stage.json(&["turn", "fork", text(&turn["agent_turn_id"])]);
+                let fork = &sides["fork"];
+                assert_eq!(fork["output"], sides["original"]["output"], "{sides:#}");
+                let again = stage.only_sent(text(&fork["agent_id"]));
+                assert_eq!(again.messages, sent.messages);
+            }
+        }
+        assert_eq!(stage.session("s"), session, "a fork leaves nothing in it");
+        // The run itself, too, and a fork of a fork.
+        let run = turn_of(stage, "team_crew");
+        let sides = stage.json(&["turn", "fork", &run]);
+        assert_eq!(sides["fork"]["output"], "Beta.", "{sides:#}");
+        let sides = stage.json(&["turn", "fork", &turn_of(stage, "a")]);
+        let again = stage.json(&["turn", "fork", text(&sides["fork"]["agent_turn_id"])]);
+        assert_eq!(again["fork"]["output"], "Alpha one.", "{again:#}");
+        assert_eq!(stage.session("s"), session);
+        // What was deleted cannot be seen again, and nothing is written for it.
+        stage.home.ok(&["session", "delete", "s", "--project", "p1"]);
+        let before = stage.turns();
+        let second = text(&stage.turns_of("a")[1]["agent_turn_id"]).to_owned();
+        stage
+            .home
+            .cardwire(&["turn", "fork", &second, "--project", "p1"])
+            .failed(3, "session s has been deleted since");
+        assert_eq!(stage.turns(), before);
+    });
+}
+
 /// RP-06: what cannot be, or would change nothing, is refused before anything is written.
 #[test]
 fn a_fork_that_cannot_be_as_asked_leaves_nothing() {

@@ -232,6 +232,7 @@ async fn a_turn_gives_others_its_own_session_and_no_other(api: Api) {
     for (config, field) in [
         (json!({ "session_id": "yours" }), "session_id"),
         (json!({ "session_id": "mine", "namespace": "other" }), "namespace"),
+        (json!({ "session_id": "mine", "session_checkpoint": "none" }), "session_checkpoint"),
         (json!({ "team_card_id": "0".repeat(32) }), "team_card_id"),
         (json!({ "llm_config": { "model": "m" } }), "llm_config"),
         (json!({ "forked_from": leased.turn }), "forked_from"),
