@@ -29,6 +29,9 @@ pub struct ExperienceOut {
     pub feedback: Option<Value>,
     /// The knowledge it was shown, each chunk once.
     pub knowledge_refs: Vec<KnowledgeRefOut>,
+    /// The members that nobody said: they are taken from the session, anew each time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub derived: Vec<String>,
 }
 
 /// A chunk of knowledge that a session was shown.

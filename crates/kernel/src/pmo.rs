@@ -76,6 +76,7 @@ impl Kernel {
                 let id = call.carries_out.clone().unwrap_or_default();
                 return Ok(Done::Fresh(calls::repeated(id, standing)));
             }
+            let waits = made.as_ref().is_some_and(|made| made.waits);
             let rows = made.map(|MadeCall { rows, args, .. }| {
                 call.to_mut().args = args;
                 rows
@@ -88,6 +89,11 @@ impl Kernel {
                     calls::answer(call, tool_call_id, fence, commit, Ok(result), rows, &moment)?
                 }
                 Ok(Handled::Started(decision)) => {
+                    // Whoever forked after it was looked at above, and before the rows that the commit expects were read, is
+                    // seen by neither.
+                    if waits && self.has_forked(project, call).await? {
+                        continue;
+                    }
                     let Decision { mut commit, outcome } = *decision;
                     commit.writes.extend(fence);
                     Decision { commit, outcome }
@@ -151,7 +157,15 @@ impl Kernel {
         let keys = Keys { turn: Some(turn), ..Keys::default() };
         let mut rows = self.store.load(&Realm::from(project.clone()), &keys).await?;
         self.load_next_box(&Realm::from(project.clone()), &mut rows).await?;
-        Ok(Some(MadeCall { rows, standing: Standing::of(found, has_batch), args }))
+        Ok(Some(MadeCall { rows, waits: found.waiting, standing: Standing::of(found, has_batch), args }))
+    }
+
+    /// Whether the call that is carried out has forked.
+    async fn has_forked(&self, project: &ProjectId, call: &Call) -> Result<bool, KernelError> {
+        match (call.by_turn, &call.carries_out) {
+            (Some(turn), Some(id)) => self.has_batch(project, turn, id).await,
+            (None, _) | (_, None) => Ok(false),
+        }
     }
 
     /// Whether a call of a turn has forked.
@@ -304,6 +318,8 @@ struct MadeCall {
     rows: Snapshot,
     /// Where it stands.
     standing: Standing,
+    /// The turn waits for it, so that only its batch tells whether it was begun.
+    waits: bool,
     /// What it says.
     args: Map<String, Value>,
 }

@@ -61,10 +61,9 @@ pub fn check(runtime_config: &CanonicalJson) -> Result<Option<Membership>, Inval
 }
 
 /// Whether the session remembers the turn: not one that only reads it because somebody else writes for it (`remember`),
-/// nor one that sees it as it was.
+/// nor one that only tries something out.
 pub fn is_remembered(runtime_config: &CanonicalJson) -> bool {
-    let settings = runtime_config.to_value();
-    settings.get("remember") != Some(&Value::Bool(false)) && !is_text(&settings, CHECKPOINT)
+    runtime_config.to_value().get("remember") != Some(&Value::Bool(false)) && !tries_out(runtime_config)
 }
 
 /// Whether the turn only tries something out: a fork, and whoever works for one, leaves nothing in the session that it
@@ -170,6 +169,7 @@ mod tests {
         assert!(is_remembered(&json(r#"{"session_id":"s"}"#)));
         assert!(!is_remembered(&json(r#"{"session_id":"s","remember":false}"#)));
         assert!(tries_out(&json(r#"{"session_id":"s","forked_from":"turn_1"}"#)));
+        assert!(!is_remembered(&json(r#"{"session_id":"s","forked_from":"turn_1"}"#)));
         assert!(!tries_out(&json(r#"{"session_id":"s","forked_from":null}"#)));
     }
 

@@ -67,6 +67,8 @@ pub struct Record {
     pub feedback: Option<Value>,
     /// The knowledge it was shown, each chunk once.
     pub knowledge_refs: Vec<KnowledgeRef>,
+    /// The members that nobody said and that were taken from what the session told. They are taken anew, not kept.
+    pub derived: Vec<String>,
 }
 
 impl Record {
@@ -93,7 +95,7 @@ impl Record {
     /// As it is kept and told.
     pub fn to_value(&self) -> Value {
         let reference = |one: &KnowledgeRef| json!({ "chunk_id": one.chunk_id, "source_id": one.source_id });
-        json!({
+        let mut value = json!({
             "session_id": self.session_id,
             "goal": self.goal,
             "outcome": self.outcome.as_str(),
@@ -103,7 +105,11 @@ impl Record {
             "duration_ms": self.duration_ms,
             "feedback": self.feedback,
             "knowledge_refs": self.knowledge_refs.iter().map(reference).collect::<Vec<_>>(),
-        })
+        });
+        if !self.derived.is_empty() {
+            value["derived"] = self.derived.clone().into();
+        }
+        value
     }
 
     /// The reverse: an object with a `session_id`, and whatever else [`Self::merge`] takes.
@@ -112,7 +118,11 @@ impl Record {
         if value.is_object() && session_id.is_empty() {
             return Err(Invalid::field("session_id", "must be a session's name"));
         }
-        Self::new(session_id, "").merge(value)
+        let mut said = value.clone();
+        let derived = said.as_object_mut().and_then(|members| members.remove("derived"));
+        let mut record = Self::new(session_id, "").merge(&said)?;
+        record.derived = derived.map_or(Ok(vec![]), |names| list("derived", &names, one_name))?;
+        Ok(record)
     }
 
     /// The record with a patch over it. A text, number or object takes the place of the one before; lists are
@@ -120,6 +130,11 @@ impl Record {
     pub fn merge(mut self, patch: &Value) -> Result<Self, Invalid> {
         let members = patch.as_object().ok_or_else(|| Invalid::field("body", "must be an object"))?;
         for (name, value) in members {
+            // Somebody says it now, so that a list begins anew.
+            if self.derived.iter().any(|derived| derived == name) {
+                self.set(name, &Value::Null)?;
+                self.derived.retain(|derived| derived != name);
+            }
             self.set(name, value)?;
         }
         Ok(self)

@@ -37,25 +37,33 @@ pub struct Told {
 }
 
 impl Record {
-    /// The record with everything that is not known taken from what the session tells.
+    /// The record with everything that nobody said taken from what the session tells now.
     pub fn filled(mut self, told: &Told) -> Self {
+        for name in std::mem::take(&mut self.derived) {
+            self.forget(&name);
+        }
         if self.goal.is_empty() {
             self.goal = told.goal.clone().unwrap_or_default();
+            self.note_derived("goal", !self.goal.is_empty());
         }
         if self.summary.is_empty() {
-            self.summary =
-                told.said.as_deref().map(|said| cut(said, SUMMARY_CHARS).to_owned()).unwrap_or_default();
+            let said = told.said.as_deref().map(|said| cut(said, SUMMARY_CHARS).to_owned());
+            self.summary = said.unwrap_or_default();
+            self.note_derived("summary", !self.summary.is_empty());
         }
         if self.outcome == Outcome::Pending {
             let roots = told.turns.iter().filter(|turn| turn.is_root);
             let ended = roots.filter_map(|turn| turn.ended).max_by_key(|(_, at)| *at);
             self.outcome = ended.map_or(Outcome::Pending, |(status, _)| outcome(status));
+            self.note_derived("outcome", self.outcome != Outcome::Pending);
         }
         if self.agents.is_empty() {
             self.add_agents(told.turns.iter().filter(|turn| !turn.leads).map(|turn| turn.agent.clone()));
+            self.note_derived("agents", !self.agents.is_empty());
         }
         if self.tools.is_empty() {
             self.add_tools(told.turns.iter().flat_map(|turn| turn.tools.iter().cloned()));
+            self.note_derived("tools", !self.tools.is_empty());
         }
         if self.duration_ms.is_none() {
             let began = told.turns.iter().map(|turn| turn.began).min();
@@ -63,8 +71,27 @@ impl Record {
             self.duration_ms = began.zip(ended).map(|(began, ended)| {
                 u64::try_from((ended.micros() - began.micros()) / 1_000).unwrap_or_default()
             });
+            self.note_derived("duration_ms", self.duration_ms.is_some());
         }
         self
+    }
+
+    fn note_derived(&mut self, name: &str, is_known: bool) {
+        if is_known {
+            self.derived.push(name.to_owned());
+        }
+    }
+
+    fn forget(&mut self, name: &str) {
+        match name {
+            "goal" => self.goal.clear(),
+            "summary" => self.summary.clear(),
+            "outcome" => self.outcome = Outcome::Pending,
+            "agents" => self.agents.clear(),
+            "tools" => self.tools.clear(),
+            "duration_ms" => self.duration_ms = None,
+            _ => {}
+        }
     }
 }
 
@@ -132,6 +159,27 @@ mod tests {
                 outcome
             );
         }
+    }
+
+    /// EX-01: a session goes on after it was saved.
+    #[test]
+    fn what_was_told_is_told_anew_and_what_somebody_says_takes_its_place() {
+        let first = turn("a", 1, Some((TaskStatus::Success, 3)), &["look"]);
+        let saved = Record::new("s", "").filled(&told(vec![first.clone()]));
+        let kept = Record::from_value(&saved.to_value()).unwrap();
+        assert_eq!(kept, saved);
+        let later = told(vec![first, turn("b", 4, Some((TaskStatus::Failed, 9)), &["find"])]);
+        let again = kept.clone().filled(&later);
+        assert_eq!((again.outcome, again.duration_ms), (Outcome::Failure, Some(8_000)));
+        assert_eq!(again.agents, ["a", "b"]);
+        let noted = kept.merge(&serde_json::json!({ "agents": ["me"], "outcome": "partial" })).unwrap();
+        assert_eq!((noted.agents.clone(), noted.outcome), (vec!["me".to_owned()], Outcome::Partial));
+        let noted = noted.filled(&later);
+        assert_eq!((noted.agents, noted.outcome), (vec!["me".to_owned()], Outcome::Partial));
+        assert!(
+            Record::new("s", "").merge(&serde_json::json!({ "derived": [] })).is_err(),
+            "it is not for callers"
+        );
     }
 
     /// EX-01
