@@ -49,6 +49,19 @@ pub(crate) fn card(n: u128, text: &str) -> Card {
     draft.into_card(card_id(n), Origin::Operator, Timestamp::from_micros(0)).unwrap()
 }
 
+/// The card of a call `c1`.
+pub(crate) fn tool_call(tool: &str, arguments: &serde_json::Value) -> Card {
+    let json = |value: &serde_json::Value| CanonicalJson::from_value(value).unwrap();
+    let draft = CardDraft {
+        content: json(&serde_json::json!({ "tool_name": tool, "arguments": arguments })),
+        metadata: json(&serde_json::json!({ "type": "tool.call" })),
+        tool_calls: None,
+        tool_call_id: Some("c1".to_owned()),
+        ttl_seconds: None,
+    };
+    draft.into_card(card_id(1), Origin::Agent, Timestamp::from_micros(0)).unwrap()
+}
+
 pub(crate) fn fact(card: &Card) -> CardFact {
     card.into()
 }

@@ -70,6 +70,6 @@ impl Kernel {
 }
 
 /// Whether a summary would be kept: a fork leaves the session alone, and would not see the summary either (RP-06).
-fn may_compact(request: &CallRequest, material: &Material) -> bool {
+pub(super) fn may_compact(request: &CallRequest, material: &Material) -> bool {
     request.process.persists_compression() && !memory::tries_out(&material.payload.runtime_config)
 }

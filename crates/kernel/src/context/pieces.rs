@@ -80,7 +80,8 @@ impl Kernel {
     }
 }
 
-fn is_profile(card: &Card) -> bool {
+/// Whether a card says what an agent is.
+pub(crate) fn is_profile(card: &Card) -> bool {
     card.kind.as_str() == "sys.profile"
 }
 

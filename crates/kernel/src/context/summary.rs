@@ -1,7 +1,10 @@
 //! The call that asks a model to summarise the session of a turn (CP-01), for a worker to make: with a manifest and a step of
 //! its own, like every other call (RP-01, OB-04).
 
-use super::call::{CallRequest, ComposedCall, Setup, take_step, text_of};
+use super::{
+    call::{CallRequest, ComposedCall, Setup, take_step, text_of},
+    compacting::may_compact,
+};
 use crate::{Caller, Done, Kernel, KernelError, Remember, sessions::Planned};
 use cardwire_context::{
     compaction, manifest,
@@ -14,7 +17,7 @@ use cardwire_protocol::{Rejection, turn::Command};
 use std::{collections::HashMap, sync::Arc};
 
 /// The phase of the step that asks for a summary: not one of the calls that a turn goes on with.
-pub(super) const PHASE: &str = "summary";
+const PHASE: &str = "summary";
 
 impl Kernel {
     /// Composes it. Nothing of the profile but its model is part of it.
@@ -31,6 +34,11 @@ impl Kernel {
         let Some(session) = &material.session else {
             return Err(Invalid::field("purpose", "the turn belongs to no session").into());
         };
+        if !may_compact(request, &material) {
+            return Err(
+                Rejection::Conflict("a summary that this turn makes would not be kept".to_owned()).into()
+            );
+        }
         let setup = self.setup(project, &material, request)?;
         let setup = Setup { params: request.params.clone(), tools: None, ..setup };
         let planned = self.plan_compaction(project, &session.key, None).await?;

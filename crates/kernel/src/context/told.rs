@@ -21,15 +21,11 @@ impl Kernel {
         let memory = state.memory.as_deref().unwrap_or_default();
         let first = memory.iter().find(|held| held.speaker == Speaker::Human).map(|held| held.card_id);
         let last = memory.iter().rfind(|held| held.speaker == Speaker::Ai).map(|held| held.card_id);
-        let own =
-            state.fields.get("goal").and_then(|goal| goal.as_str()).filter(|goal| !goal.trim().is_empty());
-        let goal = match own {
-            Some(goal) => Some(goal.to_owned()),
-            None => self.words(project, first).await?,
-        };
+        let goal = state.fields.get("goal").and_then(|goal| goal.as_str()).map(str::to_owned);
+        let asked = self.words(project, first).await?;
         let said = self.words(project, last).await?;
         let turns = self.turns_told(project, key, &state).await?;
-        Ok(Told { goal, said, turns })
+        Ok(Told { goal, asked, said, turns })
     }
 
     async fn words(&self, project: &ProjectId, card: Option<CardId>) -> Result<Option<String>, KernelError> {

@@ -1,25 +1,16 @@
 //! What people are asked by a turn and everything below it (PR-10).
 
 use crate::{Kernel, KernelError};
-use cardwire_model::{InboxItem, InboxStatus, LiveState, ProjectId, TurnId};
+use cardwire_model::{InboxItem, InboxStatus, ProjectId, TurnId};
 use cardwire_protocol::turn::question::{self, Question};
-
-/// How a turn that has not ended stands.
-enum Standing {
-    /// It is at work, or will be without anybody's word.
-    AtWork,
-    /// It waits for answers to calls.
-    Waits,
-}
 
 impl Kernel {
     /// Everything that people are asked, oldest turn first.
     pub async fn questions(&self, project: &ProjectId, turn: TurnId) -> Result<Vec<Question>, KernelError> {
         let mut questions = vec![];
         for item in self.unended(project, turn).await? {
-            match self.standing(project, &item).await? {
-                Standing::Waits => questions.extend(self.asked_by(project, &item).await?),
-                Standing::AtWork => {}
+            if self.waits(project, &item).await? {
+                questions.extend(self.asked_by(project, &item).await?);
             }
         }
         Ok(questions)
@@ -34,10 +25,10 @@ impl Kernel {
         let (mut questions, unended) = (vec![], self.unended(project, turn).await?);
         // Those who were sent last are most likely to be at work.
         for item in unended.iter().rev() {
-            match self.standing(project, item).await? {
-                Standing::AtWork => return Ok(None),
-                Standing::Waits => questions.push(self.asked_by(project, item).await?),
+            if !self.waits(project, item).await? {
+                return Ok(None);
             }
+            questions.push(self.asked_by(project, item).await?);
         }
         let questions: Vec<_> = questions.into_iter().rev().flatten().collect();
         Ok((!questions.is_empty()).then_some(questions))
@@ -50,17 +41,12 @@ impl Kernel {
         Ok(below.into_iter().filter_map(|(_, item)| item).collect())
     }
 
-    async fn standing(&self, project: &ProjectId, item: &InboxItem) -> Result<Standing, KernelError> {
+    async fn waits(&self, project: &ProjectId, item: &InboxItem) -> Result<bool, KernelError> {
+        // One that is queued has a head at another turn.
         if item.status == InboxStatus::Queued {
-            return Ok(Standing::AtWork);
+            return Ok(false);
         }
-        let live = self.store.head(project, &item.agent_id).await?.and_then(|head| head.live);
-        let live = live.filter(|live| live.turn_id == item.turn_id);
-        Ok(match live.map(|live| live.state) {
-            Some(LiveState::Suspended { waiting: 1.., .. }) => Standing::Waits,
-            Some(LiveState::Suspended { waiting: 0, .. } | LiveState::Dispatched | LiveState::Running)
-            | None => Standing::AtWork,
-        })
+        Ok(question::waits(item, self.store.head(project, &item.agent_id).await?.as_ref()))
     }
 
     async fn asked_by(&self, project: &ProjectId, item: &InboxItem) -> Result<Vec<Question>, KernelError> {

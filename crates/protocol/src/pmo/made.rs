@@ -25,8 +25,9 @@ pub fn arguments(call: &Call, card: &Card, tool_call_id: &str) -> Result<Map<Str
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fixtures::tool_call;
     use crate::turn::Proof;
-    use cardwire_model::{CanonicalJson, CardDraft, Channel, InheritMode, Origin, PmoSettings, Timestamp};
+    use cardwire_model::{Channel, InheritMode, PmoSettings};
     use serde_json::json;
 
     fn call(tool: &str, args: &Value) -> Call {
@@ -48,24 +49,11 @@ mod tests {
         }
     }
 
-    fn card(tool: &str, arguments: &Value) -> Card {
-        let draft = CardDraft {
-            content: CanonicalJson::from_value(&json!({ "tool_name": tool, "arguments": arguments }))
-                .unwrap(),
-            metadata: CanonicalJson::from_value(&json!({ "type": "tool.call" })).unwrap(),
-            tool_calls: None,
-            tool_call_id: Some("c1".to_owned()),
-            ttl_seconds: None,
-        };
-        let id = "00000000000000000000000000000001".parse().unwrap();
-        draft.into_card(id, Origin::Agent, Timestamp::from_micros(0)).unwrap()
-    }
-
     #[test]
     fn pm_15_the_card_says_what_is_carried_out() {
         let said = json!({ "instruction": "Go." });
         let made = |tool: &str, args: Value| {
-            arguments(&call(tool, &args), &card("delegate_async", &said), "c1").map(Value::Object)
+            arguments(&call(tool, &args), &tool_call("delegate_async", &said), "c1").map(Value::Object)
         };
         assert_eq!(made("delegate_async", json!({})).unwrap(), said);
         assert_eq!(made("delegate_async", said.clone()).unwrap(), said);
@@ -73,7 +61,8 @@ mod tests {
         assert!(made("fork_join", said.clone()).is_err(), "another tool of ours");
         // A tool of somebody else's may be one of ours inside, and a card may not tell.
         let own = json!({ "tasks": [] });
-        let theirs = |id| arguments(&call("fork_join", &own), &card("round", &said), id).map(Value::Object);
+        let theirs =
+            |id| arguments(&call("fork_join", &own), &tool_call("round", &said), id).map(Value::Object);
         assert_eq!((theirs("c1").unwrap(), theirs("c2").unwrap()), (own.clone(), own));
     }
 }

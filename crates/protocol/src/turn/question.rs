@@ -2,7 +2,7 @@
 
 use super::append::called;
 use cardwire_model::{
-    AgentId, Card, Timestamp, ToolCall, TurnEpoch, TurnId,
+    AgentId, Card, Head, InboxItem, LiveState, Timestamp, ToolCall, TurnEpoch, TurnId,
     asking::{APPROVAL, ASK_HUMAN},
 };
 use serde_json::{Map, Value};
@@ -38,6 +38,16 @@ pub enum Asks {
         /// With which arguments.
         arguments: Map<String, Value>,
     },
+}
+
+/// Whether a turn that has not ended goes on only when somebody answers its calls. Any other is at work, or will be
+/// without anybody's word. `head` is the agent's, which may be at another turn.
+pub fn waits(item: &InboxItem, head: Option<&Head>) -> bool {
+    let live = head.and_then(|head| head.live.as_deref()).filter(|live| live.turn_id == item.turn_id);
+    match live.map(|live| live.state) {
+        Some(LiveState::Suspended { waiting, .. }) => waiting > 0,
+        Some(LiveState::Dispatched | LiveState::Running) | None => false,
+    }
 }
 
 /// The question that a call is, by the card that made it.
@@ -78,8 +88,11 @@ pub fn asked(call: &ToolCall, card: &Card, epoch: TurnEpoch) -> Option<Question>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::card_id;
-    use cardwire_model::{CanonicalJson, CardDraft, Origin, ToolAnswer, card::ToolStatus};
+    use crate::{
+        fixtures::{agent::TestAgent, card_id, tool_call},
+        turn::report::AfterExecution,
+    };
+    use cardwire_model::{ToolAnswer, card::ToolStatus};
     use serde_json::json;
 
     fn call() -> ToolCall {
@@ -94,18 +107,6 @@ mod tests {
         }
     }
 
-    fn card(tool: &str, arguments: &Value) -> Card {
-        let draft = CardDraft {
-            content: CanonicalJson::from_value(&json!({ "tool_name": tool, "arguments": arguments }))
-                .unwrap(),
-            metadata: CanonicalJson::from_value(&json!({ "type": "tool.call" })).unwrap(),
-            tool_calls: None,
-            tool_call_id: Some("c1".to_owned()),
-            ttl_seconds: None,
-        };
-        draft.into_card(card_id(1), Origin::Agent, Timestamp::from_micros(0)).unwrap()
-    }
-
     fn asks(call: &ToolCall, card: &Card) -> Option<Asks> {
         asked(call, card, TurnEpoch::new(3)).map(|question| question.asks)
     }
@@ -113,22 +114,22 @@ mod tests {
     /// PR-10
     #[test]
     fn calls_that_only_a_person_answers_are_questions() {
-        let words = card("ask_human", &json!({ "question": "Why?" }));
+        let words = tool_call("ask_human", &json!({ "question": "Why?" }));
         assert_eq!(asks(&call(), &words), Some(Asks::Words("Why?".to_owned())));
-        let approval = card(
+        let approval = tool_call(
             "approval",
             &json!({ "tool": "publish", "tool_call_id": "c0", "arguments": { "to": "all" } }),
         );
         let arguments = Map::from_iter([("to".to_owned(), json!("all"))]);
         let wanted = Asks::Approval { tool: "publish".to_owned(), call: "c0".to_owned(), arguments };
         assert_eq!(asks(&call(), &approval), Some(wanted));
-        assert_eq!(asks(&call(), &card("look_up", &json!({ "question": "Why?" }))), None);
+        assert_eq!(asks(&call(), &tool_call("look_up", &json!({ "question": "Why?" }))), None);
     }
 
     /// PR-10
     #[test]
     fn what_does_not_wait_or_has_its_answer_asks_nothing() {
-        let words = card("ask_human", &json!({ "question": "Why?" }));
+        let words = tool_call("ask_human", &json!({ "question": "Why?" }));
         assert_eq!(asks(&ToolCall { waiting: false, ..call() }, &words), None);
         let answer = ToolAnswer {
             status: ToolStatus::Success,
@@ -138,5 +139,20 @@ mod tests {
         };
         assert_eq!(asks(&ToolCall { answer: Some(answer), ..call() }, &words), None);
         assert_eq!(asks(&ToolCall { tool_call_id: "c2".to_owned(), ..call() }, &words), None);
+    }
+
+    /// PR-10
+    #[test]
+    fn a_turn_waits_from_its_suspension_to_its_last_answer() {
+        let waits = |agent: &TestAgent, turn| super::waits(agent.row(turn).unwrap(), agent.head.as_ref());
+        let (mut agent, fence) = TestAgent::running();
+        let queued = agent.dispatch().turn_id;
+        agent.run(&agent.tool_call(&fence, "c1")).unwrap();
+        assert!(!waits(&agent, fence.turn_id), "it runs");
+        agent.run(&TestAgent::suspend(&fence, &["c1"])).unwrap();
+        assert!(waits(&agent, fence.turn_id));
+        assert!(!waits(&agent, queued), "the head is at another turn");
+        agent.run(&TestAgent::report(&fence, "c1", ToolStatus::Success, AfterExecution::Suspend)).unwrap();
+        assert!(!waits(&agent, fence.turn_id), "it is about to go on");
     }
 }

@@ -28,8 +28,10 @@ pub struct TurnTold {
 /// What a session tells.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Told {
-    /// What is wanted: the session's own goal, else what was asked first.
+    /// What the session itself calls its goal.
     pub goal: Option<String>,
+    /// What was asked first.
+    pub asked: Option<String>,
     /// What was said last.
     pub said: Option<String>,
     /// Its turns, oldest first.
@@ -43,7 +45,8 @@ impl Record {
             self.forget(&name);
         }
         if self.goal.is_empty() {
-            self.goal = told.goal.clone().unwrap_or_default();
+            let own = told.goal.as_ref().filter(|goal| !goal.trim().is_empty());
+            self.goal = own.or(told.asked.as_ref()).cloned().unwrap_or_default();
             self.note_derived("goal", !self.goal.is_empty());
         }
         if self.summary.is_empty() {
@@ -120,7 +123,8 @@ mod tests {
     }
 
     fn told(turns: Vec<TurnTold>) -> Told {
-        Told { goal: Some("sail".to_owned()), said: Some("It floats.".to_owned()), turns }
+        let (asked, said) = (Some("sail".to_owned()), Some("It floats.".to_owned()));
+        Told { goal: None, asked, said, turns }
     }
 
     /// EX-01
@@ -159,6 +163,15 @@ mod tests {
                 outcome
             );
         }
+    }
+
+    /// EX-01
+    #[test]
+    fn the_goal_is_the_session_s_own_or_what_was_asked_first() {
+        let goal = |goal: &str| {
+            Record::new("s", "").filled(&Told { goal: Some(goal.to_owned()), ..told(vec![]) }).goal
+        };
+        assert_eq!((goal("see the world").as_str(), goal(" ").as_str()), ("see the world", "sail"));
     }
 
     /// EX-01: a session goes on after it was saved.

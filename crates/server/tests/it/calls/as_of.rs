@@ -129,6 +129,8 @@ async fn rp_06_a_fork_leaves_the_session_as_it_is(api: Api) {
     // Where the caller would have to do it, it is not asked to.
     let made = call(&api, &fork, json!({})).await;
     assert!(made.get("compaction_due").is_none(), "{made}");
+    let asked = json!({ "model": "m-1", "purpose": "summary" });
+    api.verb(&fork, "/calls", asked).await.expect_error(409, "conflict");
     ends(&api, &fork).await;
     assert_eq!(api.session("s").await, before);
 }
