@@ -11,6 +11,8 @@ use std::sync::Arc;
 
 const TURNS: usize = 2_000;
 const RESULT_BYTES: usize = 50_000;
+/// Words: a text without any takes many times as long to count.
+const RESULT: &str = "what a tool said ";
 /// A request takes the last few results and no more.
 const WINDOW: u32 = 60_000;
 
@@ -40,7 +42,7 @@ async fn nf_12_storage_grows_by_what_is_new_and_any_past_request_renders_again()
         let receipt = desk.dispatch_with("a", context, output, r#"{"session_id":"s"}"#).await;
         output = Some(receipt.output_box);
         let lease = desk.claim().await.pop().unwrap();
-        let result = format!("{turn:05} {}", "x".repeat(RESULT_BYTES));
+        let result = format!("{turn:05} {}", RESULT.repeat(RESULT_BYTES / RESULT.len()));
         let cards = vec![
             draft("tool.call", &json!({ "tool_name": "read", "arguments": {} }), Some("c")),
             draft("tool.result", &json!({ "status": "success", "result": result }), Some("c")),
