@@ -1788,22 +1788,28 @@ ALTER FUNCTION public.cw_rewrite_box(in_project text, in_rows jsonb) OWNER TO ca
 
 CREATE FUNCTION public.cw_seal_audit(in_project text, in_rows jsonb) RETURNS boolean
     LANGUAGE plpgsql
+    SET enable_nestloop TO 'off'
+    SET enable_seqscan TO 'off'
     AS $$
 DECLARE
-    r record;
+    first_seq bigint;
+    last_seq bigint;
+    sealed integer;
 BEGIN
-    FOR r IN
-        SELECT s.seq, s.position, s.hash
-        FROM jsonb_to_recordset(in_rows) AS s (seq bigint, position bigint, hash text)
-        ORDER BY s.seq
-    LOOP
-        UPDATE audit a
-        SET position = r.position, hash = decode(r.hash, 'hex')
-        WHERE a.project_id = in_project AND a.seq = r.seq AND a.position IS NULL;
-        IF NOT FOUND THEN
-            RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'chain';
-        END IF;
-    END LOOP;
+    first_seq := in_rows -> 0 -> 'seq';
+    last_seq := in_rows -> -1 -> 'seq';
+    UPDATE audit a
+    SET position = s.position, hash = s.hash
+    FROM (
+        SELECT r.seq, r.position, decode(r.hash, 'hex') AS hash
+        FROM jsonb_to_recordset(in_rows) AS r (seq bigint, position bigint, hash text)
+        ORDER BY r.seq
+    ) AS s
+    WHERE a.project_id = in_project AND a.seq = s.seq AND a.seq BETWEEN first_seq AND last_seq AND a.position IS NULL;
+    GET DIAGNOSTICS sealed = ROW_COUNT;
+    IF sealed <> jsonb_array_length(in_rows) THEN
+        RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'chain';
+    END IF;
     RETURN true;
 END
 $$;

@@ -1,22 +1,27 @@
--- Places of audit rows in the chain. Rows are taken one by one, in order: two sealers never wait for each other (the loser
--- finds them sealed), and whatever the planner believes about a table that was empty a moment ago, each is found by its key.
+-- Places of audit rows in the chain, each once, in order: of two sealers one waits at the first row, and then finds it
+-- sealed. What is sealed stands together, so that the rows between the first and the last are read once, whatever the
+-- planner believes about a table that was empty a moment ago; the settings keep it from anything else.
 CREATE OR REPLACE FUNCTION cw_seal_audit(in_project text, in_rows jsonb) RETURNS boolean
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql SET enable_nestloop = off SET enable_seqscan = off AS $$
 DECLARE
-    r record;
+    first_seq bigint;
+    last_seq bigint;
+    sealed integer;
 BEGIN
-    FOR r IN
-        SELECT s.seq, s.position, s.hash
-        FROM jsonb_to_recordset(in_rows) AS s (seq bigint, position bigint, hash text)
-        ORDER BY s.seq
-    LOOP
-        UPDATE audit a
-        SET position = r.position, hash = decode(r.hash, 'hex')
-        WHERE a.project_id = in_project AND a.seq = r.seq AND a.position IS NULL;
-        IF NOT FOUND THEN
-            RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'chain';
-        END IF;
-    END LOOP;
+    first_seq := in_rows -> 0 -> 'seq';
+    last_seq := in_rows -> -1 -> 'seq';
+    UPDATE audit a
+    SET position = s.position, hash = s.hash
+    FROM (
+        SELECT r.seq, r.position, decode(r.hash, 'hex') AS hash
+        FROM jsonb_to_recordset(in_rows) AS r (seq bigint, position bigint, hash text)
+        ORDER BY r.seq
+    ) AS s
+    WHERE a.project_id = in_project AND a.seq = s.seq AND a.seq BETWEEN first_seq AND last_seq AND a.position IS NULL;
+    GET DIAGNOSTICS sealed = ROW_COUNT;
+    IF sealed <> jsonb_array_length(in_rows) THEN
+        RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'chain';
+    END IF;
     RETURN true;
 END
 $$;
