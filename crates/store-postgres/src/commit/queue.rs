@@ -17,7 +17,10 @@ const BATCH_COMMITS: usize = 32;
 const BATCH_BYTES: usize = 512 * 1024;
 /// Transactions of one realm under way at once. More would make each smaller, which costs more than it gains (see
 /// docs/decisions/0015).
-const REALM_BATCHES: usize = 1;
+const REALM_BATCHES: usize = 2;
+/// A further transaction of a realm goes only when so many commits wait: few are better kept for the next one, many let
+/// the server work on them while it writes the first ones to disk.
+const ENOUGH_FOR_ANOTHER: usize = 4;
 /// How far one search looks. A longer queue is searched again soon.
 const SEARCH: usize = 1_024;
 
@@ -50,9 +53,9 @@ impl<J> Default for Queue<J> {
 impl<J: Waiting> Queue<J> {
     /// False when it has to wait for what is under way: whoever is done looks for more.
     pub(super) fn push(&mut self, job: J) -> bool {
-        let may_go = self.has_room(job.payload());
+        let realm = job.payload().realm.clone();
         self.waiting.push_back(job);
-        may_go
+        self.has_room(&realm)
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -61,7 +64,7 @@ impl<J: Waiting> Queue<J> {
 
     /// Lets a commit go at once, past an empty queue; false when it has to wait.
     pub(super) fn start(&mut self, payload: &Payload) -> bool {
-        let goes = self.waiting.is_empty() && self.has_room(payload) && self.is_free(payload);
+        let goes = self.waiting.is_empty() && self.has_room(&payload.realm) && self.is_free(payload);
         if goes {
             self.occupy(&payload.realm, &payload.rows);
         }
@@ -85,7 +88,7 @@ impl<J: Waiting> Queue<J> {
             let fits = match realm {
                 Some(realm) => !payload.alone && *realm == payload.realm,
                 // Nothing of this realm goes, so nothing can overtake it.
-                None if !self.has_room(payload) => continue,
+                None if !self.has_room(&payload.realm) => continue,
                 None => true,
             };
             if fits && picked.allows(payload) && self.is_free(payload) {
@@ -124,8 +127,10 @@ impl<J: Waiting> Queue<J> {
         busy.rows.extend(rows.into_iter().map(|touched| touched.row));
     }
 
-    fn has_room(&self, payload: &Payload) -> bool {
-        self.busy.get(&payload.realm).is_none_or(|busy| busy.batches < REALM_BATCHES)
+    fn has_room(&self, realm: &Realm) -> bool {
+        self.busy
+            .get(realm)
+            .is_none_or(|busy| busy.batches < REALM_BATCHES && self.waiting.len() >= ENOUGH_FOR_ANOTHER)
     }
 
     fn is_free(&self, payload: &Payload) -> bool {
@@ -311,16 +316,34 @@ mod tests {
     }
 
     #[test]
-    fn a_realm_has_few_transactions_under_way() {
+    fn a_realm_has_few_transactions_under_way_and_another_only_when_enough_wait() {
         let mut queue: Queue<Job> = Queue::default();
-        let mut batches = vec![];
-        for number in 0..5 {
-            queue.push(job("p", &[number]));
-            batches.push(queue.take());
+        let mut number = 0;
+        let mut wait = |queue: &mut Queue<Job>, count: usize| {
+            for _ in 0..count {
+                number += 1;
+                queue.push(job("p", &[number]));
+            }
+            queue.take().len()
+        };
+        assert_eq!(wait(&mut queue, 1), 1);
+        for _ in 1..REALM_BATCHES {
+            assert_eq!(wait(&mut queue, ENOUGH_FOR_ANOTHER - 1), 0);
+            assert_eq!(wait(&mut queue, 1), ENOUGH_FOR_ANOTHER);
         }
-        assert_eq!(batches.iter().filter(|batch| !batch.is_empty()).count(), REALM_BATCHES);
-        release(&mut queue, &batches[0]);
-        assert_eq!(queue.take().len(), 5 - REALM_BATCHES);
+        assert_eq!(wait(&mut queue, 2 * ENOUGH_FOR_ANOTHER), 0);
+        assert_eq!(queue.waiting.len(), 2 * ENOUGH_FOR_ANOTHER);
+    }
+
+    #[test]
+    fn who_comes_last_of_those_that_are_enough_says_so() {
+        let mut queue = queue([job("p", &[1])]);
+        let first = queue.take();
+        let mut tells = |number: usize| queue.push(job("p", &[number as u128]));
+        assert!((1..ENOUGH_FOR_ANOTHER).all(|number| !tells(number + 1)));
+        assert!(tells(ENOUGH_FOR_ANOTHER + 1));
+        release(&mut queue, &first);
+        assert_eq!(queue.take().len(), ENOUGH_FOR_ANOTHER);
     }
 
     #[test]
