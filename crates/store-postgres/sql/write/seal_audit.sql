@@ -8,8 +8,7 @@ DECLARE
     last_seq bigint;
     sealed integer;
 BEGIN
-    first_seq := in_rows -> 0 -> 'seq';
-    last_seq := in_rows -> -1 -> 'seq';
+    SELECT min(r.seq), max(r.seq) INTO first_seq, last_seq FROM jsonb_to_recordset(in_rows) AS r (seq bigint);
     UPDATE audit a
     SET position = s.position, hash = s.hash
     FROM (
