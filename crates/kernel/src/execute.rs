@@ -7,6 +7,7 @@ use cardwire_model::{
 use cardwire_protocol::{
     Actor, Decision, Fresh, Moment, Rejection,
     idempotency::{self, Known},
+    turn::recall,
 };
 use cardwire_store::CommitError;
 use tracing::Instrument;
@@ -193,7 +194,8 @@ impl Kernel {
             return Ok(FollowUp::default());
         }
         let served = self.line.serve(&mut commit, self.ids.as_ref());
-        let left = self.recall.prepare(&commit, !served.is_empty());
+        let started = if served.is_empty() { vec![] } else { recall::leased(&commit) };
+        let left = self.recall.prepare(&commit, started);
         let follow_up = FollowUp::of(&commit);
         let (events, audit) = (!commit.events.is_empty(), !commit.audit.is_empty());
         let rings = doorbell::rings(&commit);

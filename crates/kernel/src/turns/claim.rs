@@ -174,6 +174,10 @@ impl Kernel {
             }
             if applied.contains(project) {
                 self.changes.committed(!claimed.commit.events.is_empty(), false);
+                let started = std::mem::take(&mut claimed.started);
+                if let Some(left) = self.recall.prepare(&claimed.commit, started) {
+                    self.recall.keep(left);
+                }
                 claimed.leases.iter().for_each(|lease| self.opened_by(lease));
                 leases.append(&mut claimed.leases);
             }

@@ -45,8 +45,8 @@ impl Recall {
         }
     }
 
-    /// Forgets what a commit changes, and answers what is to be kept once it is applied. `leases` when it claims turns.
-    pub(crate) fn prepare(&self, commit: &Commit, leases: bool) -> Option<Left> {
+    /// Forgets what a commit changes, and answers what is to be kept once it is applied: steps, and the turns that it starts.
+    pub(crate) fn prepare(&self, commit: &Commit, started: Vec<Snapshot>) -> Option<Left> {
         let project = commit.realm.project()?;
         let mut turns = self.turns();
         for agent in recall::outdated(commit) {
@@ -61,9 +61,8 @@ impl Recall {
             let item = &rows.turn.as_ref()?.item;
             Some((item.agent_id.clone(), item.turn_id, rows))
         };
-        let leased = if leases { recall::leased(commit) } else { vec![] };
-        let leased: Vec<_> = leased.into_iter().filter_map(named).collect();
-        (leases || !steps.is_empty()).then(|| Left { project: project.clone(), leased, steps })
+        let leased: Vec<_> = started.into_iter().filter_map(named).collect();
+        (!leased.is_empty() || !steps.is_empty()).then(|| Left { project: project.clone(), leased, steps })
     }
 
     /// The commit was applied.
@@ -153,7 +152,7 @@ mod tests {
         };
         let mut commit = Commit::new(project());
         commit.writes.push(Write::CreateHead(Box::new(idle)));
-        assert!(recall.prepare(&commit, false).is_none());
+        assert!(recall.prepare(&commit, vec![]).is_none());
         assert_eq!(recall.turn(&project(), turn(1)), None);
         assert!(recall.turn(&project(), turn(2)).is_some());
     }

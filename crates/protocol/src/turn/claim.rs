@@ -5,10 +5,11 @@ mod at_once;
 
 pub use at_once::{Waiting, at_once};
 
+use super::recall;
 use crate::Moment;
 use cardwire_model::{
     AgentId, BoxId, Channel, Commit, Hash256, Head, InboxId, InboxItem, InboxKind, InboxStatus, Live,
-    LiveState, Nudge, ProjectId, StepId, Timestamp, TurnEpoch, TurnId, TurnPayload, Write,
+    LiveState, Nudge, ProjectId, Snapshot, StepId, Timestamp, TurnEpoch, TurnId, TurnPayload, Write,
 };
 
 /// Who claims.
@@ -149,6 +150,8 @@ pub struct Claimed {
     pub leases: Vec<Lease>,
     /// Agents whose heads are gone.
     pub lost: Vec<AgentId>,
+    /// What is known of the turns that were started, once the commit is applied ([`recall`]).
+    pub started: Vec<Snapshot>,
 }
 
 /// Decides for the rows of one project. `secret` makes a fresh secret and its hash.
@@ -159,7 +162,8 @@ pub fn decide(
     secret: &dyn Fn() -> ([u8; 32], Hash256),
     moment: &Moment,
 ) -> Claimed {
-    let mut claimed = Claimed { commit: Commit::new(project.clone()), leases: vec![], lost: vec![] };
+    let commit = Commit::new(project.clone());
+    let mut claimed = Claimed { commit, leases: vec![], lost: vec![], started: vec![] };
     let mut seen: Vec<&AgentId> = vec![];
     for candidate in candidates {
         let agent = &candidate.item.agent_id;
@@ -198,24 +202,23 @@ fn decide_one(
     let (secret, hash) = secret();
     // A turn to be run is claimed by its own row; one to be resumed by the report that completes it.
     let turn_row = candidate.turn.unwrap_or(item);
-    let writes = &mut claimed.commit.writes;
     let own =
         InboxItem { token_hash: Some(hash), ..claim.taken(turn_row, InboxStatus::Processing, moment.now) };
+    let moved = claim.start.then(|| running(head, moment.now));
+    // The secret stays with the row: without one, nobody has held the turn.
+    if let Some(to) = moved.as_ref().filter(|_| turn_row.token_hash.is_none()) {
+        claimed.started.extend(recall::first_held(&own, to));
+    }
+    let writes = &mut claimed.commit.writes;
     writes.push(Write::UpdateInbox { from: turn_row.status, item: Box::new(own) });
     if kind == LeaseKind::Resume {
         let report = claim.taken(item, claim.report_status(), moment.now);
         writes.push(Write::UpdateInbox { from: item.status, item: Box::new(report) });
     }
-    if claim.start {
-        let mut to = head.clone();
-        to.updated_at = moment.now;
-        if let Some(live) = &mut to.live {
-            live.state = LiveState::Running;
-        }
-        writes.push(Write::MoveHead { guard: head.guard_move(), to: Box::new(to), queued: 0 });
-    } else {
-        writes.push(Write::NudgeHead { guard: head.guard(), nudge: Nudge::default() });
-    }
+    writes.push(match moved {
+        Some(to) => Write::MoveHead { guard: head.guard_move(), to: Box::new(to), queued: 0 },
+        None => Write::NudgeHead { guard: head.guard(), nudge: Nudge::default() },
+    });
     claimed.leases.push(Lease {
         project: project.clone(),
         kind,
@@ -226,6 +229,16 @@ fn decide_one(
         trace_id: live.trace_id.clone(),
         turn: Some(LeasedTurn::of(live, turn_row, secret, claim.start)),
     });
+}
+
+/// The same head with its turn started.
+fn running(head: &Head, now: Timestamp) -> Head {
+    let mut to = head.clone();
+    to.updated_at = now;
+    if let Some(live) = &mut to.live {
+        live.state = LiveState::Running;
+    }
+    to
 }
 
 /// What a row asks of the turn it is for; nothing when the turn is past it.

@@ -4,45 +4,55 @@
 
 use super::Command;
 use cardwire_model::{
-    AgentId, BoxHead, BoxId, Commit, Head, InboxKind, InboxStatus, Snapshot, Status, Step, TurnId, TurnRows,
-    Write,
+    AgentId, BoxHead, Commit, Generation, Head, InboxItem, InboxKind, InboxStatus, Snapshot, Status, Step,
+    TurnId, TurnRows, Write,
 };
 use std::collections::HashMap;
 
-/// The rows of each turn that the commit both puts into an inbox and starts, with an output box of its own: what a read of the
-/// turn finds right after the commit, but for the place in the queue, which the store gives.
+/// The rows of each turn that the commit both puts into an inbox and starts: what a read of the turn finds right after the
+/// commit, but for the place in the queue, which the store gives.
 pub fn leased(commit: &Commit) -> Vec<Snapshot> {
     let mut heads: HashMap<TurnId, &Head> = HashMap::new();
-    let mut boxes: HashMap<BoxId, &BoxHead> = HashMap::new();
     for write in &commit.writes {
         if let Write::CreateHead(head) | Write::MoveHead { to: head, .. } = write
-            && head.status() == Status::Running
             && let Some(live) = head.live.as_deref()
         {
             heads.insert(live.turn_id, head);
         }
-        // Nothing that is in the box has to be looked at.
-        if let Write::CreateBox(new) = write
-            && new.head.entries == 0
-        {
-            boxes.insert(new.head.box_id, &new.head);
-        }
     }
     let rows = commit.writes.iter().filter_map(|write| {
         let Write::Enqueue(item) = write else { return None };
-        if (item.kind, item.status) != (InboxKind::Turn, InboxStatus::Processing) {
-            return None;
-        }
-        let head = *heads.get(&item.turn_id)?;
-        let output = *boxes.get(&head.live.as_deref()?.output_box)?;
-        Some(Snapshot {
-            turn: Some(TurnRows::alone(item.as_ref().clone())),
-            head: Some(head.clone()),
-            boxes: HashMap::from([(output.box_id, output.clone())]),
-            ..Snapshot::default()
-        })
+        first_held(item, heads.get(&item.turn_id)?)
     });
     rows.collect()
+}
+
+/// The rows of a turn that nobody held before, as its row and its agent's head are once it is claimed. Nothing for one that is
+/// not started, has something waiting behind it, or did not find its output box empty. That nobody has written to the box
+/// since is taken for granted: who decides on it expects it to have the length it had.
+pub(super) fn first_held(item: &InboxItem, head: &Head) -> Option<Snapshot> {
+    let live = head.live.as_deref()?;
+    let is_started = (item.kind, item.status) == (InboxKind::Turn, InboxStatus::Processing)
+        && head.status() == Status::Running;
+    if !is_started || head.queued > 0 || live.watermark > 0 {
+        return None;
+    }
+    let output = BoxHead {
+        box_id: live.output_box,
+        generation: Generation::FIRST,
+        len: 0,
+        entries: 0,
+        depth: 0,
+        sealed: false,
+        handover_hash: None,
+        created_at: item.created_at,
+    };
+    Some(Snapshot {
+        turn: Some(TurnRows::alone(item.clone())),
+        head: Some(head.clone()),
+        boxes: HashMap::from([(output.box_id, output)]),
+        ..Snapshot::default()
+    })
 }
 
 /// Agents of whose turns nothing may be recalled any more: their heads move or are marked, their turns write, or something comes
@@ -100,6 +110,7 @@ mod tests {
             claim::{Claim, Waiting, at_once},
             dispatch,
             finish::Deliverable,
+            release::Release,
             step::{NewStep, TakeStep},
         },
     };
@@ -122,15 +133,27 @@ mod tests {
         Fence { proof: Proof::Lease(Hash256::of(&[7; 32])), ..agent.fence() }
     }
 
+    /// The same by looking for it.
+    fn leased_by_looking(start: bool) -> (TestAgent, Vec<Snapshot>) {
+        let mut agent = TestAgent::new();
+        agent.dispatch();
+        let started = agent.claim(start).started;
+        (agent, started)
+    }
+
     /// NF-03: what is recalled is what a read would find, so that it comes to the same which of the two a finish is decided on.
     #[test]
     fn a_turn_is_recalled_as_it_would_be_read() {
-        let (agent, recalled) = leased_at_once(true);
+        is_as_read(&leased_at_once(true));
+        is_as_read(&leased_by_looking(true));
+    }
+
+    fn is_as_read((agent, recalled): &(TestAgent, Vec<Snapshot>)) {
         let [recalled] = &recalled[..] else { panic!("{recalled:?}") };
-        let fence = fence(&agent);
+        let fence = fence(agent);
         let mut read = agent.for_turn(fence.turn_id);
         // The store gives it.
-        read.turn.as_mut().unwrap().item.seq = 0;
+        read.turn.as_mut().unwrap().item.seq = recalled.turn.as_ref().unwrap().item.seq;
         assert_eq!((&recalled.turn, &recalled.head), (&read.turn, &read.head));
         assert_eq!(recalled.boxes.len(), 1);
         assert!(recalled.boxes.iter().all(|(id, head)| read.boxes.get(id) == Some(head)));
@@ -147,6 +170,7 @@ mod tests {
     #[test]
     fn only_turns_that_run_are_recalled() {
         assert_eq!(leased_at_once(false).1, []);
+        assert_eq!(leased_by_looking(false).1, []);
         let (agent, _) = TestAgent::running();
         let queued = dispatch::decide(
             &agent.for_dispatch(&agent.dispatch_command()),
@@ -155,6 +179,28 @@ mod tests {
             &agent.moment,
         );
         assert_eq!(leased(&queued.unwrap().commit), []);
+    }
+
+    /// Who held it before may have left steps and calls; what waits behind it is led on to by its end; and a box that was not
+    /// empty is not known.
+    #[test]
+    fn only_turns_that_nobody_held_before_and_that_are_alone_are_recalled() {
+        let (mut agent, _) = leased_by_looking(true);
+        let release = Release { fence: fence(&agent), defer_seconds: None, reason: None, keep_calls: false };
+        agent.run(&Command::Release(release)).unwrap();
+        let again = agent.claim(true);
+        assert_eq!((again.leases.len(), again.started), (1, vec![]));
+        let mut agent = TestAgent::new();
+        agent.dispatch();
+        agent.dispatch();
+        let claimed = agent.claim(true);
+        assert_eq!((claimed.leases.len(), claimed.started), (1, vec![]));
+        let (agent, recalled) = leased_by_looking(true);
+        let item = &recalled[0].turn.as_ref().unwrap().item;
+        let mut head = agent.head.clone().unwrap();
+        assert!(first_held(item, &head).is_some());
+        head.live.as_mut().unwrap().watermark = 1;
+        assert_eq!(first_held(item, &head), None);
     }
 
     /// Moves, marks and what comes to wait; a step leaves the turn as it was, and is told.
