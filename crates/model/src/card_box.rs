@@ -51,6 +51,22 @@ pub struct BoxHead {
     pub created_at: Timestamp,
 }
 
+impl BoxHead {
+    /// An open box of the first generation, without cards.
+    pub const fn empty(box_id: BoxId, created_at: Timestamp) -> Self {
+        Self {
+            box_id,
+            generation: Generation::FIRST,
+            len: 0,
+            entries: 0,
+            depth: 0,
+            sealed: false,
+            handover_hash: None,
+            created_at,
+        }
+    }
+}
+
 /// A reference to a stable prefix of another box.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Segment {

@@ -72,16 +72,7 @@ fn check_box_size(cards: usize) -> Result<(), Rejection> {
 pub(crate) fn plain_box(box_id: BoxId, generation: Generation, cards: &[CardId], now: Timestamp) -> NewBox {
     let count = cards.len() as u32;
     NewBox {
-        head: BoxHead {
-            box_id,
-            generation,
-            len: count,
-            entries: count,
-            depth: 0,
-            sealed: false,
-            handover_hash: None,
-            created_at: now,
-        },
+        head: BoxHead { generation, len: count, entries: count, ..BoxHead::empty(box_id, now) },
         entries: cards.iter().copied().map(Entry::direct).collect(),
     }
 }

@@ -4,8 +4,8 @@ pub(crate) mod agent;
 
 use crate::{Actor, Moment};
 use cardwire_model::{
-    BoxHead, BoxId, CanonicalJson, Card, CardDraft, CardFact, CardId, Generation, Hash256, Origin, Project,
-    ProjectId, ProjectSettings, Realm, Revision, Scope, Snapshot, Timestamp, Token, TokenId,
+    BoxHead, BoxId, CanonicalJson, Card, CardDraft, CardFact, CardId, Hash256, Origin, Project, ProjectId,
+    ProjectSettings, Realm, Revision, Scope, Snapshot, Timestamp, Token, TokenId,
 };
 
 pub(crate) fn uuid<T: std::str::FromStr<Err = cardwire_model::Invalid>>(prefix: &str, n: u128) -> T {
@@ -67,16 +67,7 @@ pub(crate) fn fact(card: &Card) -> CardFact {
 }
 
 pub(crate) fn with_box(n: u128, len: u32) -> Snapshot {
-    let head = BoxHead {
-        box_id: box_id(n),
-        generation: Generation::FIRST,
-        len,
-        entries: len,
-        depth: 0,
-        sealed: false,
-        handover_hash: None,
-        created_at: Timestamp::from_micros(0),
-    };
+    let head = BoxHead { len, entries: len, ..BoxHead::empty(box_id(n), Timestamp::from_micros(0)) };
     Snapshot { boxes: [(head.box_id, head)].into(), ..Snapshot::default() }
 }
 

@@ -68,16 +68,7 @@ pub fn decide(
 fn segment_box(box_id: BoxId, source: &BoxHead, len: u32, now: Timestamp) -> NewBox {
     let segment = Segment { box_id: source.box_id, generation: source.generation, len };
     NewBox {
-        head: BoxHead {
-            box_id,
-            generation: Generation::FIRST,
-            len,
-            entries: 1,
-            depth: source.depth + 1,
-            sealed: false,
-            handover_hash: None,
-            created_at: now,
-        },
+        head: BoxHead { len, entries: 1, depth: source.depth + 1, ..BoxHead::empty(box_id, now) },
         entries: vec![Entry { item: Item::Segment(segment), source: EntrySource::Inherited }],
     }
 }

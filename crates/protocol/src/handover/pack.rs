@@ -7,8 +7,8 @@ use super::{Handover, Order, PackRule, profile};
 use crate::{Decision, Moment, Rejection, decision::own_json};
 use cardwire_model::{
     AgentId, AuditAction, BoxHead, BoxId, CanonicalJson, Card, CardDraft, CardId, Commit, Entry, EntrySource,
-    EventKind, Generation, InheritMode, Invalid, Item, NewAudit, NewBox, NewEvent, Origin, Profile,
-    ProfileName, ProjectId, Segment, Write, limits,
+    EventKind, InheritMode, Invalid, Item, NewAudit, NewBox, NewEvent, Origin, Profile, ProfileName,
+    ProjectId, Segment, Write, limits,
 };
 use serde_json::{Map, Value, json};
 use std::{collections::HashSet, sync::Arc};
@@ -238,14 +238,11 @@ pub fn assemble(
     let depth = entries.iter().any(|entry| matches!(entry.item, Item::Segment(_)));
     let deepest = inherited.iter().filter(|from| !from.is_too_deep()).map(|from| from.head.depth).max();
     let head = BoxHead {
-        box_id: context_box,
-        generation: Generation::FIRST,
         len: shown.len() as u32,
         entries: entries.len() as u32,
         depth: if depth { deepest.unwrap_or(0) + 1 } else { 0 },
-        sealed: false,
         handover_hash: Some(handover.hash),
-        created_at: moment.now,
+        ..BoxHead::empty(context_box, moment.now)
     };
     let facts = record(command, target, inherited, &outside);
     let cards = packed.into_iter().map(|(_, card)| card).chain(parent).collect();

@@ -4,8 +4,8 @@
 use super::check_tags;
 use crate::{Decision, Moment, Rejection, pmo::policy};
 use cardwire_model::{
-    AuditAction, BoxHead, BoxId, Card, Commit, Entry, Generation, NewBox, Profile, ProfileName, ProjectId,
-    Revision, Snapshot, WorkerTarget, Write,
+    AuditAction, BoxHead, BoxId, Card, Commit, Entry, NewBox, Profile, ProfileName, ProjectId, Revision,
+    Snapshot, WorkerTarget, Write,
 };
 use serde_json::json;
 
@@ -63,16 +63,7 @@ pub fn decide(
         updated_at: moment.now,
         deleted_at: None,
     };
-    let head = BoxHead {
-        box_id,
-        generation: Generation::FIRST,
-        len: 1,
-        entries: 1,
-        depth: 0,
-        sealed: true,
-        handover_hash: None,
-        created_at: moment.now,
-    };
+    let head = BoxHead { len: 1, entries: 1, sealed: true, ..BoxHead::empty(box_id, moment.now) };
     let mut commit = Commit::new(project.clone());
     commit.writes.push(Write::PutCard(Box::new(command.card.clone())));
     commit.writes.push(Write::CreateBox(NewBox { head, entries: vec![Entry::direct(command.card.id)] }));

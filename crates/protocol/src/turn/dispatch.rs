@@ -5,9 +5,9 @@ use super::lease;
 use crate::{Decision, Moment, RefusalCode, Rejection};
 use cardwire_model::{
     AgentId, BoxHead, BoxId, BranchKey, CanonicalJson, Channel, Commit, Edge, EdgeId, EdgePhase, EventKind,
-    Expect, Generation, Hash256, Head, InboxId, InboxItem, InboxKind, InboxStatus, Invalid, NewBox, Nudge,
-    Primitive, ProjectId, Snapshot, StepId, TurnEpoch, TurnId, TurnPayload, WorkerTarget, Write,
-    hash::FieldHasher, limits,
+    Expect, Hash256, Head, InboxId, InboxItem, InboxKind, InboxStatus, Invalid, NewBox, Nudge, Primitive,
+    ProjectId, Snapshot, StepId, TurnEpoch, TurnId, TurnPayload, WorkerTarget, Write, hash::FieldHasher,
+    limits,
 };
 use serde_json::json;
 
@@ -313,16 +313,7 @@ fn output_box(commit: &mut Commit, checked: &Checked<'_>, moment: &Moment) -> Bo
         }
         None => {
             let box_id = BoxId::from_uuid(moment.fresh.uuid());
-            let head = BoxHead {
-                box_id,
-                generation: Generation::FIRST,
-                len: 0,
-                entries: 0,
-                depth: 0,
-                sealed: false,
-                handover_hash: None,
-                created_at: moment.now,
-            };
+            let head = BoxHead::empty(box_id, moment.now);
             commit.writes.push(Write::CreateBox(NewBox { head, entries: vec![] }));
             box_id
         }

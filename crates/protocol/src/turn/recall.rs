@@ -4,8 +4,8 @@
 
 use super::Command;
 use cardwire_model::{
-    AgentId, BoxHead, Commit, Generation, Head, InboxItem, InboxKind, InboxStatus, Snapshot, Status, Step,
-    TurnId, TurnRows, Write,
+    AgentId, BoxHead, Commit, Head, InboxItem, InboxKind, InboxStatus, Snapshot, Status, Step, TurnId,
+    TurnRows, Write,
 };
 use std::collections::HashMap;
 
@@ -37,16 +37,7 @@ pub(super) fn first_held(item: &InboxItem, head: &Head) -> Option<Snapshot> {
     if !is_started || head.queued > 0 || live.watermark > 0 {
         return None;
     }
-    let output = BoxHead {
-        box_id: live.output_box,
-        generation: Generation::FIRST,
-        len: 0,
-        entries: 0,
-        depth: 0,
-        sealed: false,
-        handover_hash: None,
-        created_at: item.created_at,
-    };
+    let output = BoxHead::empty(live.output_box, item.created_at);
     Some(Snapshot {
         turn: Some(TurnRows::alone(item.clone())),
         head: Some(head.clone()),

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::fixtures::{box_id, card_id, moment, project};
-use cardwire_model::Timestamp;
+use cardwire_model::{Generation, Timestamp};
 
 fn rules(value: &Value) -> Handover {
     Handover::parse(&CanonicalJson::from_value(value).unwrap()).unwrap()
@@ -33,16 +33,8 @@ fn target() -> Target {
 
 fn inherited(n: u128, cards: &[u128], depth: u16) -> Inherited {
     let cards: Vec<_> = cards.iter().copied().map(card_id).collect();
-    let head = BoxHead {
-        box_id: box_id(n),
-        generation: Generation::FIRST,
-        len: cards.len() as u32,
-        entries: cards.len() as u32,
-        depth,
-        sealed: false,
-        handover_hash: None,
-        created_at: Timestamp::from_micros(0),
-    };
+    let len = cards.len() as u32;
+    let head = BoxHead { len, entries: len, depth, ..BoxHead::empty(box_id(n), Timestamp::from_micros(0)) };
     Inherited { head, cards, card_types: HashSet::new() }
 }
 

@@ -6,8 +6,7 @@ use super::{super::calls, *};
 use crate::fixtures::{box_id, card_id, moment, project, uuid};
 use crate::turn::Proof;
 use cardwire_model::{
-    CanonicalJson, Channel, Generation, InboxId, InheritMode, Live, LiveState, PmoSettings, Timestamp,
-    TurnEpoch,
+    CanonicalJson, Channel, InboxId, InheritMode, Live, LiveState, PmoSettings, Timestamp, TurnEpoch,
 };
 
 fn parse(tool: &str, args: &Value) -> Result<Option<Delegate>, Invalid> {
@@ -97,16 +96,7 @@ fn head(id: &str, live: Option<u128>, last: Option<u128>) -> Head {
 }
 
 fn box_head(n: u128) -> BoxHead {
-    BoxHead {
-        box_id: box_id(n),
-        generation: Generation::FIRST,
-        len: 1,
-        entries: 1,
-        depth: 0,
-        sealed: false,
-        handover_hash: None,
-        created_at: Timestamp::from_micros(0),
-    }
+    BoxHead { len: 1, entries: 1, ..BoxHead::empty(box_id(n), Timestamp::from_micros(0)) }
 }
 
 fn given(target: Target, inherited: &[u128]) -> Given {
