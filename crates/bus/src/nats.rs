@@ -1,7 +1,7 @@
 //! The connection to NATS, and the tasks that use it.
 
 use crate::{chunks, doorbell, relay};
-use async_nats::{Client, ConnectOptions, Event};
+use async_nats::{Client, ConnectOptions, Event, connection::State};
 use cardwire_kernel::{
     Kernel,
     doorbell::{Doorbell, Ring},
@@ -46,6 +46,16 @@ impl Bus {
             .map_err(|error| BusError::Address(error.to_string()))?;
         let (rings, waiting) = mpsc::channel(WAITING_RINGS);
         Ok(Arc::new(Self { client, rings, waiting: std::sync::Mutex::new(Some(waiting)) }))
+    }
+
+    /// Waits for a connection, for so long at the most; answers whether there is one.
+    pub async fn connected(&self, within: Duration) -> bool {
+        let is_connected = || self.client.connection_state() == State::Connected;
+        if !is_connected() {
+            // Completes once there is a connection to flush.
+            let _ = tokio::time::timeout(within, self.client.flush()).await;
+        }
+        is_connected()
     }
 
     /// Starts to send this kernel's rings, to hear those of others, and to relay the event log. The tasks end with the

@@ -2,7 +2,7 @@
 //! the call is the truth; a call that nobody hears is ended by the deadline of the turn that waits for it.
 
 use crate::{Bus, subjects};
-use async_nats::{HeaderMap, Request, client::RequestErrorKind, connection::State};
+use async_nats::{HeaderMap, Request, client::RequestErrorKind};
 use cardwire_model::{CardId, Channel, ProjectId, ToolTarget, trace::TRACEPARENT};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -51,7 +51,7 @@ pub enum ToolUnreached {
 impl Bus {
     /// Tells whoever listens of a call. Like a ring, it may be lost.
     pub async fn tell_tool(&self, call: &ToolCall) -> Result<(), ToolUnreached> {
-        self.connected().await?;
+        self.reached().await?;
         let sent =
             self.client.publish_with_headers(subject(call), headers(call), body(call).to_string().into());
         sent.await.map_err(|error| ToolUnreached::Refused(error.to_string()))
@@ -59,7 +59,7 @@ impl Bus {
 
     /// The same, and waits for a reply; `None` when none came in time, or none that is JSON.
     pub async fn ask_tool(&self, call: &ToolCall, wait: Duration) -> Result<Option<Value>, ToolUnreached> {
-        self.connected().await?;
+        self.reached().await?;
         let request =
             Request::new().headers(headers(call)).payload(body(call).to_string().into()).timeout(Some(wait));
         match self.client.send_request(subject(call), request).await {
@@ -74,13 +74,8 @@ impl Bus {
 
     /// A connection that is about to be made, at the start or once more, is worth a moment. Nothing is sent without one: it would
     /// be kept for a while and then sent all the same, too late for whoever was told that it failed.
-    async fn connected(&self) -> Result<(), ToolUnreached> {
-        let is_connected = || self.client.connection_state() == State::Connected;
-        if !is_connected() {
-            // Completes once there is a connection to flush.
-            let _ = tokio::time::timeout(CONNECTS_WITHIN, self.client.flush()).await;
-        }
-        if is_connected() { Ok(()) } else { Err(ToolUnreached::Away) }
+    async fn reached(&self) -> Result<(), ToolUnreached> {
+        if self.connected(CONNECTS_WITHIN).await { Ok(()) } else { Err(ToolUnreached::Away) }
     }
 }
 

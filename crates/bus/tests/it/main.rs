@@ -124,8 +124,10 @@ fn claim(project: &ProjectId) -> ClaimRequest {
 #[tokio::test]
 async fn a_doorbell_is_ids_and_a_trace() {
     let store = Arc::new(ReferenceStore::new());
-    let (kernel, _bus) = kernel(&store, &nats()).await;
+    let (kernel, bus) = kernel(&store, &nats()).await;
     let (project, dispatch) = set_up(&kernel).await;
+    // Before it, a ring may be lost.
+    assert!(bus.connected(PATIENCE).await);
     let client = async_nats::connect(nats()).await.unwrap();
     let mut bells = client.subscribe(format!("cg.v1.{project}.*.cmd.agent.*.wakeup")).await.unwrap();
     client.flush().await.unwrap();
