@@ -89,18 +89,27 @@ async fn output(desk: &Desk, turn: TurnId) -> (u32, u32) {
 /// Steps of the turn are recalled with it, so that its end changes the one it names.
 #[tokio::test]
 async fn a_recalled_turn_is_ended_without_reading_it() {
-    let desk = Desk::new(&["a"]).await;
-    let lease = recalled(&desk, "a").await;
-    let take = TakeStep { fence: fence(&lease), step: step(&lease, None), records: vec![] };
+    let desk = Desk::new(&["a", "b"]).await;
+    let at_once = recalled(&desk, "a").await;
+    ends_unread(&desk, &at_once).await;
+    desk.dispatch("b").await;
+    let by_looking = desk.claim().await.remove(0);
+    assert_ne!(by_looking.agent_id, at_once.agent_id);
+    ends_unread(&desk, &by_looking).await;
+}
+
+async fn ends_unread(desk: &Desk, lease: &Lease) {
+    let take = TakeStep { fence: fence(lease), step: step(lease, None), records: vec![] };
     desk.kernel.turn_command(&desk.project, &caller(), Command::Step(take), None).await.unwrap();
     // Whoever read this row would refuse its holder.
     let id = desk.store.turn(&desk.project, lease.turn_id).await.unwrap().unwrap().id;
     desk.store.damage_inbox(&desk.project, id, |item| item.token_hash = None);
-    let end = finish(&lease, Some(step(&lease, Some("done"))));
+    let end = finish(lease, Some(step(lease, Some("done"))));
     desk.kernel.turn_command(&desk.project, &caller(), end.clone(), None).await.unwrap();
     assert_eq!(desk.task_events(lease.turn_id).await, 1);
     let steps = desk.store.steps(&desk.project, &Default::default(), None, 9).await.unwrap();
-    assert_eq!(steps.iter().map(|step| step.status.as_deref()).collect::<Vec<_>>(), [Some("done")]);
+    let steps = steps.iter().filter(|step| step.turn_id == lease.turn_id);
+    assert_eq!(steps.map(|step| step.status.as_deref()).collect::<Vec<_>>(), [Some("done")]);
     // It is recalled no longer.
     let again = desk.kernel.turn_command(&desk.project, &caller(), end, None).await;
     assert!(matches!(again, Err(KernelError::Rejected(Rejection::StaleTurn(..)))), "{again:?}");

@@ -5,7 +5,7 @@ mod at_once;
 
 pub use at_once::{Waiting, at_once};
 
-use super::recall;
+use super::{fence, recall};
 use crate::Moment;
 use cardwire_model::{
     AgentId, BoxId, Channel, Commit, Hash256, Head, InboxId, InboxItem, InboxKind, InboxStatus, Live,
@@ -204,7 +204,7 @@ fn decide_one(
     let turn_row = candidate.turn.unwrap_or(item);
     let own =
         InboxItem { token_hash: Some(hash), ..claim.taken(turn_row, InboxStatus::Processing, moment.now) };
-    let moved = claim.start.then(|| running(head, moment.now));
+    let moved = claim.start.then(|| fence::moved(head, LiveState::Running, moment.now));
     // The secret stays with the row: without one, nobody has held the turn.
     if let Some(to) = moved.as_ref().filter(|_| turn_row.token_hash.is_none()) {
         claimed.started.extend(recall::first_held(&own, to));
@@ -229,16 +229,6 @@ fn decide_one(
         trace_id: live.trace_id.clone(),
         turn: Some(LeasedTurn::of(live, turn_row, secret, claim.start)),
     });
-}
-
-/// The same head with its turn started.
-fn running(head: &Head, now: Timestamp) -> Head {
-    let mut to = head.clone();
-    to.updated_at = now;
-    if let Some(live) = &mut to.live {
-        live.state = LiveState::Running;
-    }
-    to
 }
 
 /// What a row asks of the turn it is for; nothing when the turn is past it.

@@ -97,11 +97,16 @@ fn stale(turn_id: TurnId, epoch: TurnEpoch) -> Rejection {
 impl Held<'_> {
     /// The same head with its turn in another state.
     pub(crate) fn moved(&self, state: LiveState, now: cardwire_model::Timestamp) -> Head {
-        let mut head = self.head.clone();
-        head.updated_at = now;
-        if let Some(live) = &mut head.live {
-            live.state = state;
-        }
-        head
+        moved(self.head, state, now)
     }
+}
+
+/// A head with its turn in another state.
+pub(super) fn moved(head: &Head, state: LiveState, now: cardwire_model::Timestamp) -> Head {
+    let mut head = head.clone();
+    head.updated_at = now;
+    if let Some(live) = &mut head.live {
+        live.state = state;
+    }
+    head
 }
