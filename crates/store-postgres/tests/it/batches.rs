@@ -127,37 +127,40 @@ async fn ends_of_branches_of_one_batch_share_transactions() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn once_one_machine_begins_to_close_no_branch_ends_on_another() {
     const BRANCHES: u32 = 40;
+    const ROUNDS: u32 = 20;
     let scratch = Scratch::new().await;
     let stores = [scratch.open().await, scratch.open().await];
     let project = create_project(&stores[0], "p1").await;
-    let (mut ended, mut left) = (0, 0);
-    for round in 0..20 {
-        let mut ids = SeededIds::new(1_000 + round);
+    for round in 0..ROUNDS {
+        let mut ids = SeededIds::new(1_000 + u64::from(round));
         let forked = batch(&mut ids, BRANCHES);
         let rows: Vec<_> = (0..BRANCHES).map(|index| branch(&mut ids, &forked, index)).collect();
         let mut made = vec![Write::CreateBatch(Box::new(forked.clone()))];
         made.extend(rows.iter().map(|row| Write::AddBranch(Box::new(row.clone()))));
         stores[0].commit(commit(&project, made)).await.unwrap();
-        let end = |row: &Branch| commit(&project, [end(row.key, TaskStatus::Success, round)]);
-        let ends = join_all(rows.iter().map(|row| stores[0].commit(end(row))));
+        let end = |row: &Branch| commit(&project, [end(row.key, TaskStatus::Success, round.into())]);
+        let ends =
+            |rows: &[Branch]| join_all(rows.iter().map(|row| stores[0].commit(end(row))).collect::<Vec<_>>());
+        // Some surely end before the close and some surely after it; the rest race with it.
+        let (before, rest) = rows.split_at(round as usize);
+        let (among, after) = rest.split_at((BRANCHES - ROUNDS) as usize);
         let closing = async {
-            // Somewhere among the ends.
-            for _ in 0..round {
-                stores[1].spent(&project, ids.turn()).await.unwrap();
-            }
             let reason = CloseReason::FailFast;
             let begin = commit(&project, [Write::BeginClose { batch_id: forked.id, reason }]);
             stores[1].commit(begin).await.unwrap();
             stores[1].branches(&project, forked.id, 0, 99).await.unwrap()
         };
-        let (outcomes, seen) = join(ends, closing).await;
+        let mut outcomes = ends(before).await;
+        let (raced, seen) = join(ends(among), closing).await;
+        outcomes.extend(raced);
+        outcomes.extend(ends(after).await);
         outcomes.into_iter().for_each(|outcome| outcome.unwrap());
         assert_eq!(stores[0].branches(&project, forked.id, 0, 99).await.unwrap(), seen, "round {round}");
-        ended += seen.iter().filter(|row| !row.status.is_open()).count();
-        left += seen.iter().filter(|row| row.status.is_open()).count();
+        let open = seen.iter().filter(|row| row.status.is_open()).count();
+        let raced = after.len()..=after.len() + among.len();
+        assert!(raced.contains(&open), "round {round}: {open} were open after the close, not {raced:?}");
         close_on_both(&stores, &project, &forked, &seen).await;
     }
-    assert!(ended > 0 && left > 0, "the close came before {left} ends and after {ended}");
     let deadlocks = "SELECT deadlocks::text FROM pg_stat_database WHERE datname = current_database()";
     assert_eq!(scratch.column(deadlocks).await, ["0"]);
     for store in &stores {
