@@ -19,14 +19,14 @@ pub(crate) fn json<T: Serialize>(status: StatusCode, body: &T) -> Response {
         Err(error) => {
             tracing::error!(%error, "could not write a response");
             let text = r#"{"error":{"code":"internal","message":"internal error; the server's log has the details"}}"#;
-            raw(StatusCode::INTERNAL_SERVER_ERROR, text.as_bytes().to_vec())
+            raw(StatusCode::INTERNAL_SERVER_ERROR, text)
         }
     }
 }
 
 /// JSON text that is there already.
-pub(crate) fn raw(status: StatusCode, bytes: Vec<u8>) -> Response {
-    let mut response = Response::new(Body::from(bytes));
+pub(crate) fn raw(status: StatusCode, bytes: impl Into<Body>) -> Response {
+    let mut response = Response::new(bytes.into());
     *response.status_mut() = status;
     response.headers_mut().insert(header::CONTENT_TYPE, JSON);
     response

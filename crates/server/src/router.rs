@@ -5,10 +5,8 @@ use crate::{
     error::{Answer, ApiError},
     gate::{self, Params},
     http,
-    limit::RateLimit,
     state::{ServerConfig, State},
     trace::{self, Trace},
-    workspace::Workspace,
 };
 use axum::{
     Router,
@@ -17,7 +15,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::any,
 };
-use cardwire_api::{ENDPOINTS, Endpoint, ErrorCode, Op, openapi, pmo::RequestTrace};
+use cardwire_api::{ENDPOINTS, Endpoint, ErrorCode, Op, pmo::RequestTrace};
 use cardwire_kernel::{Kernel, protocol::facts};
 use cardwire_model::{Invalid, ResourceKind, limits};
 use futures_util::future::BoxFuture;
@@ -39,11 +37,8 @@ const ADMIN_TIMEOUT: Duration = Duration::from_secs(3600);
 const _: () = assert!(REQUEST_TIMEOUT.as_millis() > limits::CLAIM_WAIT_MS as u128);
 
 /// Makes the router of a kernel.
-pub fn router(kernel: Arc<Kernel>, mut config: ServerConfig) -> Router {
-    let document = openapi::document(config.version).to_string();
-    let rate = RateLimit::new(config.requests_per_second);
-    let workspace = Workspace::new(config.workspace.take());
-    let state = Arc::new(State { kernel, config, rate, workspace, document });
+pub fn router(kernel: Arc<Kernel>, config: ServerConfig) -> Router {
+    let state = Arc::new(State::new(kernel, config));
     let mut groups: BTreeMap<&str, Vec<&'static Endpoint>> = BTreeMap::new();
     for endpoint in ENDPOINTS {
         // Axum cannot match `{box_id}:verb`; the verb comes with the parameter and is split off here.

@@ -1,10 +1,12 @@
 //! What every handler shares.
 
 use crate::{limit::RateLimit, workspace::Workspace};
+use axum::body::Bytes;
+use cardwire_api::openapi;
 use cardwire_handoff::Files;
 use cardwire_kernel::Kernel;
 use cardwire_model::limits;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// How a server is set up.
 pub struct ServerConfig {
@@ -38,6 +40,18 @@ pub(crate) struct State {
     pub(crate) config: ServerConfig,
     pub(crate) rate: RateLimit,
     pub(crate) workspace: Workspace,
-    /// The OpenAPI document, made once.
-    pub(crate) document: String,
+    document: OnceLock<Bytes>,
+}
+
+impl State {
+    pub(crate) fn new(kernel: Arc<Kernel>, mut config: ServerConfig) -> Self {
+        let rate = RateLimit::new(config.requests_per_second);
+        let workspace = Workspace::new(config.workspace.take());
+        Self { kernel, config, rate, workspace, document: OnceLock::new() }
+    }
+
+    /// The OpenAPI document. Most programs with a router never ask for it, and it takes longer to make than the rest.
+    pub(crate) fn document(&self) -> Bytes {
+        self.document.get_or_init(|| openapi::document(self.config.version).to_string().into()).clone()
+    }
 }

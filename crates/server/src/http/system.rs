@@ -29,7 +29,7 @@ pub(crate) async fn metrics(request: &Request) -> Answer {
 }
 
 pub(crate) fn openapi(request: &Request) -> Answer {
-    Ok(respond::raw(StatusCode::OK, request.state.document.clone().into_bytes()))
+    Ok(respond::raw(StatusCode::OK, request.state.document()))
 }
 
 pub(crate) async fn verify(request: Request) -> Answer {
