@@ -2312,6 +2312,8 @@ CREATE INDEX events_unnumbered ON public.events USING btree (seq) WHERE ("positi
 
 CREATE INDEX resource_passages_lexemes ON public.resource_passages USING gin (lexemes) WITH (fastupdate=off);
 
+CREATE INDEX resource_project_agents_by_time ON public.resource_project_agents USING btree (project_id, created_at, agent_id);
+
 CREATE INDEX state_agent_inbox_by_agent ON public.state_agent_inbox USING btree (agent_id, project_id, seq);
 
 CREATE UNIQUE INDEX state_agent_inbox_by_turn ON public.state_agent_inbox USING btree (agent_turn_id, project_id) WHERE (kind = 'turn'::text);

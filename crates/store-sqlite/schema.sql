@@ -424,6 +424,8 @@ CREATE UNIQUE INDEX box_entries_by_card ON box_entries (project_id, box_id, gene
 
 CREATE UNIQUE INDEX resource_passages_by_key ON resource_passages (project_id, kind, namespace, source, part);
 
+CREATE INDEX resource_project_agents_by_time ON resource_project_agents (project_id, created_at, agent_id);
+
 CREATE INDEX state_agent_inbox_by_agent ON state_agent_inbox (project_id, agent_id);
 
 CREATE UNIQUE INDEX state_agent_inbox_by_id ON state_agent_inbox (project_id, inbox_id);

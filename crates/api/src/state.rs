@@ -3,7 +3,7 @@
 use crate::list::list;
 use cardwire_kernel::protocol::turn::reason::Reason;
 use cardwire_model::{
-    Agent, CanonicalJson, Edge, Head, IdentityEdge, InboxItem, Live, LiveState, Status, Step, TurnEpoch,
+    Agent, CanonicalJson, Edge, Head, IdentityEdge, InboxItem, Live, LiveState, Step, TurnEpoch,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -88,15 +88,8 @@ impl From<&Agent> for HeadOut {
     }
 }
 
-impl HeadOut {
-    /// Whether the agent does nothing.
-    pub fn is_idle(&self) -> bool {
-        self.status == Status::Idle.as_str()
-    }
-}
-
 list! {
-    /// A page of what agents are doing, by name.
+    /// A page of what agents are doing, the newest agents first.
     HeadList of HeadOut
 }
 

@@ -24,6 +24,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { number: 7, name: "batches", text: include_str!("../migrations/0007_batches.sql") },
     Migration { number: 8, name: "sessions", text: include_str!("../migrations/0008_sessions.sql") },
     Migration { number: 9, name: "queued", text: include_str!("../migrations/0009_queued.sql") },
+    Migration { number: 10, name: "roster", text: include_str!("../migrations/0010_roster.sql") },
 ];
 
 struct Migration {

@@ -40,6 +40,7 @@ reads! {
     IDENTITY_EDGES = "identity_edges";
     IDENTITY_EDGES_OF_AGENT = "identity_edges_of_agent";
     AGENTS = "agents";
+    ROSTER = "roster";
     PROFILES = "profiles";
     RESOURCES = "resources";
     CLAIM_PROJECTS = "claim_projects";

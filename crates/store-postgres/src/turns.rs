@@ -15,7 +15,7 @@ use cardwire_model::{
     Profile, ProfileName, ProjectId, Resource, ResourceKind, ResourceName, Status, Step, StepId, Timestamp,
     ToolCall, TurnId,
 };
-use cardwire_store::{ClaimQuery, CommitError, DecideClaim, Horizon, RowFilter, Turns, Watched};
+use cardwire_store::{ClaimQuery, CommitError, DecideClaim, Horizon, Rostered, RowFilter, Turns, Watched};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -53,17 +53,23 @@ impl Turns for PostgresStore {
         rows::all(&rows, watched)
     }
 
-    async fn heads(
+    async fn heads(&self, project: &ProjectId, after: Option<&AgentId>, limit: usize) -> Read<Vec<Head>> {
+        let (project, after) = (project.as_str(), after.map_or("", AgentId::as_str));
+        read(&self.app, project, sql::HEADS, &[&project, &after, &to_limit(limit)], whole(rows::head)).await
+    }
+
+    async fn roster(
         &self,
         project: &ProjectId,
         status: Option<Status>,
-        after: Option<&AgentId>,
+        before: Option<&(Timestamp, AgentId)>,
         limit: usize,
-    ) -> Read<Vec<Head>> {
+    ) -> Read<Vec<Rostered>> {
         let project = project.as_str();
-        let (after, status) = (after.map_or("", AgentId::as_str), status.map(Status::as_str));
-        let params: [Param<'_>; 4] = [&project, &after, &status, &to_limit(limit)];
-        read(&self.app, project, sql::HEADS, &params, whole(rows::head)).await
+        let (at, agent) = before.map_or((i64::MAX, ""), |(at, agent)| (at.micros(), agent.as_str()));
+        let status = status.map(Status::as_str);
+        let params: [Param<'_>; 5] = [&project, &at, &agent, &status, &to_limit(limit)];
+        read(&self.app, project, sql::ROSTER, &params, rostered).await
     }
 
     async fn head(&self, project: &ProjectId, agent: &AgentId) -> Read<Option<Head>> {
@@ -203,6 +209,10 @@ impl Turns for PostgresStore {
 }
 
 /// An answer that is a whole row.
+fn rostered(row: &Row) -> Read<Rostered> {
+    Ok(Rostered { agent: record(row, 0, rows::agent)?, head: optional_record(row, 1, rows::head)? })
+}
+
 pub(crate) fn whole<T>(decode: impl Fn(&Record<'_>) -> Read<T>) -> impl Fn(&Row) -> Read<T> {
     move |row| record(row, 0, &decode)
 }

@@ -15,6 +15,7 @@ const MIGRATIONS: &[(u32, &str, &str)] = &[
     (7, "batches", include_str!("../migrations/0007_batches.sql")),
     (8, "sessions", include_str!("../migrations/0008_sessions.sql")),
     (9, "queued", include_str!("../migrations/0009_queued.sql")),
+    (10, "roster", include_str!("../migrations/0010_roster.sql")),
 ];
 
 const LEDGER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

@@ -63,6 +63,7 @@ statements! {
     IDENTITY_EDGES = "read/identity_edges";
     IDENTITY_EDGES_OF_AGENT = "read/identity_edges_of_agent";
     AGENTS = "read/agents";
+    ROSTER = "read/roster";
     PROFILES = "read/profiles";
     RESOURCE = "read/resource";
     RESOURCES = "read/resources";

@@ -13,7 +13,9 @@ use cardwire_model::{
     Agent, AgentId, Edge, EdgeId, Head, IdentityEdge, InboxId, InboxItem, Profile, ProfileName, ProjectId,
     Resource, ResourceKind, ResourceName, Status, Step, StepId, Timestamp, ToolCall, TurnId,
 };
-use cardwire_store::{ClaimQuery, CommitError, DecideClaim, Horizon, RowFilter, StoreError, Turns, Watched};
+use cardwire_store::{
+    ClaimQuery, CommitError, DecideClaim, Horizon, Rostered, RowFilter, StoreError, Turns, Watched,
+};
 use rusqlite::{Connection, params};
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -86,18 +88,36 @@ impl Turns for SqliteStore {
         self.readers.read(read).await
     }
 
-    async fn heads(
-        &self,
-        project: &ProjectId,
-        status: Option<Status>,
-        after: Option<&AgentId>,
-        limit: usize,
-    ) -> Result<Vec<Head>> {
+    async fn heads(&self, project: &ProjectId, after: Option<&AgentId>, limit: usize) -> Result<Vec<Head>> {
         let (project, after) = (project.clone(), after.cloned());
         let read = move |conn: &Connection| {
             let after = after.as_ref().map_or("", AgentId::as_str);
-            let wanted = params![project.as_str(), after, status.map(Status::as_str), limit as i64];
-            all(conn, sql::HEADS, wanted, codec::head)
+            all(conn, sql::HEADS, params![project.as_str(), after, limit as i64], codec::head)
+        };
+        self.readers.read(read).await
+    }
+
+    async fn roster(
+        &self,
+        project: &ProjectId,
+        status: Option<Status>,
+        before: Option<&(Timestamp, AgentId)>,
+        limit: usize,
+    ) -> Result<Vec<Rostered>> {
+        let (project, before) = (project.clone(), before.cloned());
+        let read = move |conn: &Connection| {
+            let wanted = params![
+                project.as_str(),
+                before.as_ref().map_or(i64::MAX, |(at, _)| at.micros()),
+                before.as_ref().map_or("", |(_, agent)| agent.as_str()),
+                status.map(Status::as_str),
+                limit as i64,
+            ];
+            all(conn, sql::ROSTER, wanted, |row| {
+                let agent = codec::agent(row)?;
+                let head = load::head(conn, project.as_str(), &agent.id)?;
+                Ok(Rostered { agent, head })
+            })
         };
         self.readers.read(read).await
     }

@@ -55,6 +55,22 @@ pub struct Horizon {
     pub processing: Timestamp,
 }
 
+/// An agent of the roster, and what it is doing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rostered {
+    /// Who.
+    pub agent: Agent,
+    /// None when it never had a turn: it is idle.
+    pub head: Option<Head>,
+}
+
+impl Rostered {
+    /// What it is doing.
+    pub fn status(&self) -> Status {
+        self.head.as_ref().map_or(Status::Idle, Head::status)
+    }
+}
+
 /// A row the watchdog looks at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Watched {
@@ -127,10 +143,19 @@ pub trait Turns: Send + Sync {
     async fn heads(
         &self,
         project: &ProjectId,
-        status: Option<Status>,
         after: Option<&AgentId>,
         limit: usize,
     ) -> Result<Vec<Head>, StoreError>;
+
+    /// Agents with what they are doing, newest first, of one status or of all. Those that were made
+    /// at the same time are in the reverse order of their names.
+    async fn roster(
+        &self,
+        project: &ProjectId,
+        status: Option<Status>,
+        before: Option<&(Timestamp, AgentId)>,
+        limit: usize,
+    ) -> Result<Vec<Rostered>, StoreError>;
 
     /// The head of an agent.
     async fn head(&self, project: &ProjectId, agent: &AgentId) -> Result<Option<Head>, StoreError>;

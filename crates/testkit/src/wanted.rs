@@ -5,9 +5,8 @@
 
 use cardwire_model::{
     Batch, Branch, BranchStatus, Edge, Head, IdentityEdge, InboxItem, InboxKind, InboxStatus, LiveState,
-    NewAudit, NewEvent, Step,
+    NewAudit, NewEvent, Step, Timestamp,
 };
-use cardwire_model::{Status, Timestamp};
 use cardwire_store::{BatchFilter, ClaimQuery, EventFilter, Horizon, RowFilter};
 
 /// Whether a part of a filter that may be left out lets a value pass.
@@ -134,9 +133,4 @@ pub fn item_is_due(horizon: &Horizon, item: &InboxItem) -> bool {
         InboxStatus::Processing => item.processed_at.is_some_and(|at| at <= horizon.processing),
         InboxStatus::Queued | InboxStatus::Consumed | InboxStatus::Error | InboxStatus::Skipped => false,
     }
-}
-
-/// Whether a reader who asks for a status wants this head.
-pub fn head_is_wanted(status: Option<Status>, head: &Head) -> bool {
-    passes(status.as_ref(), Some(&head.status()))
 }

@@ -159,14 +159,18 @@ impl Turns for Counting {
         self.inner.due_items(horizon, after, limit).await
     }
 
-    async fn heads(
+    async fn heads(&self, project: &ProjectId, after: Option<&AgentId>, limit: usize) -> Res<Vec<Head>> {
+        self.inner.heads(project, after, limit).await
+    }
+
+    async fn roster(
         &self,
         project: &ProjectId,
         status: Option<Status>,
-        after: Option<&AgentId>,
+        before: Option<&(Timestamp, AgentId)>,
         limit: usize,
-    ) -> Res<Vec<Head>> {
-        self.inner.heads(project, status, after, limit).await
+    ) -> Res<Vec<Rostered>> {
+        self.inner.roster(project, status, before, limit).await
     }
 
     async fn head(&self, project: &ProjectId, agent: &AgentId) -> Res<Option<Head>> {

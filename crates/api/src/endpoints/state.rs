@@ -17,7 +17,7 @@ pub(super) const ENDPOINTS: &[Endpoint] = &[
         Op::ListHeads,
         "/projects/{project_id}/state/agents",
         Access::Project(Read),
-        "What each agent is doing, by name.",
+        "What each agent is doing, the newest first.",
         json::<HeadList>(),
     )
     .query(&[

@@ -9,6 +9,7 @@ use crate::{
     text::cell,
 };
 use clap::{Args, Subcommand};
+use futures_util::future::try_join_all;
 use serde_json::{Value, json};
 
 #[derive(Debug, Args)]
@@ -92,7 +93,7 @@ pub(crate) async fn run(args: AgentArgs, output: Output, client: &Client) -> Res
 
 async fn get(id: &str, project: &str, output: Output, client: &Client) -> Result<(), Failure> {
     let mut agent: Value = client.get(&Route::in_project(project, &["agents", id])?).await?.parse()?;
-    let state: Value = client.get(&Route::in_project(project, &["state", "agents", id])?).await?.parse()?;
+    let state = state(id, project, client).await?;
     if output.json {
         agent["state"] = state;
         return output.json(&agent.to_string());
@@ -105,16 +106,20 @@ async fn get(id: &str, project: &str, output: Output, client: &Client) -> Result
     output.fields(&fields)
 }
 
+/// What an agent is doing.
+async fn state(id: &str, project: &str, client: &Client) -> Result<Value, Failure> {
+    client.get(&Route::in_project(project, &["state", "agents", id])?).await?.parse()
+}
+
 async fn list(page: &Page, project: &str, output: Output, client: &Client) -> Result<(), Failure> {
     let mut list: Value = client.get(&Route::in_project(project, &["agents"])?.page(page)).await?.parse()?;
-    // Both lists are by name, so that the same page of states is about the same agents.
-    let states: Value =
-        client.get(&Route::in_project(project, &["state", "agents"])?.page(page)).await?.parse()?;
-    let states = states["items"].as_array().map_or(&[][..], Vec::as_slice);
-    let of = |agent: &Value| states.iter().find(|state| state["agent_id"] == agent["agent_id"]).cloned();
-    for agent in list["items"].as_array_mut().into_iter().flatten() {
-        agent["state"] = of(agent).unwrap_or_default();
-    }
+    // The list of states has another order.
+    let agents = list["items"].as_array_mut().into_iter().flatten();
+    try_join_all(agents.map(|agent| async move {
+        agent["state"] = state(&cell(&agent["agent_id"]), project, client).await?;
+        Ok::<_, Failure>(())
+    }))
+    .await?;
     if output.json {
         return output.json(&list.to_string());
     }

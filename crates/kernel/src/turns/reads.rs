@@ -10,7 +10,7 @@ use cardwire_protocol::{
     Rejection,
     turn::{claim::Lease, view},
 };
-use cardwire_store::RowFilter;
+use cardwire_store::{Rostered, RowFilter};
 use serde_json::Value;
 use std::{collections::HashMap, sync::Arc};
 
@@ -49,15 +49,15 @@ pub struct TurnView {
 }
 
 impl Kernel {
-    /// Heads by agent.
-    pub async fn list_heads(
+    /// Agents with what they are doing, newest first.
+    pub async fn list_roster(
         &self,
         project: &ProjectId,
         status: Option<Status>,
-        after: Option<&AgentId>,
+        before: Option<&(Timestamp, AgentId)>,
         limit: usize,
-    ) -> Result<Vec<Head>, KernelError> {
-        Ok(self.store.heads(project, status, after, limit).await?)
+    ) -> Result<Vec<Rostered>, KernelError> {
+        Ok(self.store.roster(project, status, before, limit).await?)
     }
 
     /// The head of an agent. An agent of the roster that never had a turn has none.

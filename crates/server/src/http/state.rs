@@ -15,55 +15,29 @@ use cardwire_api::{
         RebuildOut, StepList, StepRow,
     },
 };
-use cardwire_kernel::{CostBy, CostQuery, protocol::turn::rebuild::Rebuilt, store::RowFilter};
-use cardwire_model::{
-    AgentId, EdgePhase, Head, InboxStatus, Invalid, Primitive, Status, Step, StepId, Timestamp,
+use cardwire_kernel::{
+    CostBy, CostQuery,
+    protocol::turn::rebuild::Rebuilt,
+    store::{Rostered, RowFilter},
 };
-use std::collections::BTreeMap;
+use cardwire_model::{AgentId, EdgePhase, Head, InboxStatus, Invalid, Primitive, Status, Step, Timestamp};
+use std::{fmt::Display, str::FromStr};
 
 pub(crate) async fn heads(request: Request) -> Answer {
     let (project, kernel) = (request.project()?, &request.state.kernel);
-    let (limit, after) = (request.page_limit()?, request.parsed("cursor")?);
-    let wanted = request.text("status").map(read_status).transpose()?;
-    let items = match wanted {
-        None | Some(Status::Idle) => with_roster(&request, wanted.is_some(), after, limit).await?,
-        Some(Status::Dispatched | Status::Running | Status::Suspended) => {
-            let heads = kernel.list_heads(project, wanted, after.as_ref(), limit).await?;
-            heads.iter().map(HeadOut::from).collect()
-        }
-    };
-    let next_cursor = next_cursor(&items, limit, |head| head.agent_id.clone());
-    respond::ok(&HeadList { items, next_cursor })
+    let (limit, before) = (request.page_limit()?, dated_place(&request)?);
+    let status = request.text("status").map(read_status).transpose()?;
+    let page = kernel.list_roster(project, status, before.as_ref(), limit).await?;
+    let cursor = |one: &Rostered| dated_cursor(one.agent.created_at, &one.agent.id);
+    respond::ok(&HeadList {
+        items: page.iter().map(shown).collect(),
+        next_cursor: next_cursor(&page, limit, cursor),
+    })
 }
 
-/// Heads, and the agents of the roster that have none yet, by name.
-async fn with_roster(
-    request: &Request,
-    idle_only: bool,
-    mut after: Option<AgentId>,
-    limit: usize,
-) -> Result<Vec<HeadOut>, ApiError> {
-    let (project, kernel) = (request.project()?, &request.state.kernel);
-    let mut found = vec![];
-    // Those that do something are passed over where only idle ones are wanted, so a page may take more than one read.
-    loop {
-        let agents = kernel.list_agents(project, after.as_ref(), limit).await?;
-        let heads = kernel.list_heads(project, None, after.as_ref(), limit).await?;
-        let mut page: BTreeMap<_, _> =
-            agents.iter().map(|agent| (agent.id.clone(), HeadOut::from(agent))).collect();
-        page.extend(heads.iter().map(|head: &Head| (head.agent_id.clone(), HeadOut::from(head))));
-        let ended = agents.len() < limit && heads.len() < limit && page.len() <= limit;
-        for (id, head) in page.into_iter().take(limit) {
-            after = Some(id);
-            if !idle_only || head.is_idle() {
-                found.push(head);
-            }
-        }
-        if ended || found.len() >= limit {
-            found.truncate(limit);
-            return Ok(found);
-        }
-    }
+/// An agent that never had a turn is shown as one that has nothing to do.
+fn shown(one: &Rostered) -> HeadOut {
+    one.head.as_ref().map_or_else(|| HeadOut::from(&one.agent), HeadOut::from)
 }
 
 pub(crate) async fn head(request: Request) -> Answer {
@@ -107,22 +81,27 @@ pub(crate) async fn inbox(request: Request) -> Answer {
 }
 
 pub(crate) async fn steps(request: Request) -> Answer {
-    let limit = request.page_limit()?;
-    let before = request.text("cursor").map(read_step_cursor).transpose()?;
+    let (limit, before) = (request.page_limit()?, dated_place(&request)?);
     let filter = RowFilter { step_status: request.printable("status")?, ..row_filter(&request)? };
     let page = request.state.kernel.list_steps(request.project()?, &filter, before.as_ref(), limit).await?;
-    let cursor = |step: &Step| format!("{}.{}", step.created_at.micros(), step.id);
+    let cursor = |step: &Step| dated_cursor(step.created_at, &step.id);
     respond::ok(&StepList {
         items: page.iter().map(StepRow::from).collect(),
         next_cursor: next_cursor(&page, limit, cursor),
     })
 }
 
-fn read_step_cursor(cursor: &str) -> Result<(Timestamp, StepId), Invalid> {
+/// A place among rows that are listed by when they were made.
+fn dated_cursor(at: Timestamp, id: &impl Display) -> String {
+    format!("{}.{id}", at.micros())
+}
+
+fn dated_place<T: FromStr>(request: &Request) -> Result<Option<(Timestamp, T)>, Invalid> {
+    let Some(cursor) = request.text("cursor") else { return Ok(None) };
     let wrong = || Invalid::field("cursor", "must be a `next_cursor`");
-    let (micros, step) = cursor.split_once('.').ok_or_else(wrong)?;
+    let (micros, id) = cursor.split_once('.').ok_or_else(wrong)?;
     let at = micros.parse().map_err(|_| wrong())?;
-    Ok((Timestamp::from_micros(at), step.parse().map_err(|_| wrong())?))
+    Ok(Some((Timestamp::from_micros(at), id.parse().map_err(|_| wrong())?)))
 }
 
 pub(crate) async fn edges(request: Request) -> Answer {

@@ -1,5 +1,5 @@
 SELECT h
 FROM state_agent_state_head h
-WHERE h.project_id = $1 AND h.agent_id > $2 AND ($3::text IS NULL OR h.status = $3)
+WHERE h.project_id = $1 AND h.agent_id > $2
 ORDER BY h.agent_id
-LIMIT $4
+LIMIT $3

@@ -15,7 +15,7 @@ async fn eight_starters_on_an_empty_database_all_succeed() {
     }
     for store in starters.join_all().await {
         let store = store.expect("every starter succeeds");
-        assert_eq!(store.health().await.unwrap().schema, 9);
+        assert_eq!(store.health().await.unwrap().schema, 10);
         store.close().await;
     }
     let numbers = scratch.column("SELECT number || ' ' || name FROM schema_migrations ORDER BY number").await;
@@ -31,7 +31,8 @@ async fn eight_starters_on_an_empty_database_all_succeed() {
             "6 resources",
             "7 batches",
             "8 sessions",
-            "9 queued"
+            "9 queued",
+            "10 roster"
         ]
     );
 }
@@ -51,7 +52,7 @@ async fn a_database_newer_than_the_program_is_refused() {
     scratch.open().await.close().await;
     scratch.execute("INSERT INTO schema_migrations VALUES (99, 'later', 'x', 0)").await;
     let why = refusal(scratch.try_open().await);
-    assert!(why.contains("newer than this program's 0009"), "{why}");
+    assert!(why.contains("newer than this program's 0010"), "{why}");
 }
 
 /// Whatever an older program left behind, the functions are those of this one.

@@ -17,6 +17,9 @@ INSERT INTO cards (project_id, card_id, kind, role, content, content_hash, fact_
     credential, created_at)
     SELECT 'p1', gen_random_uuid(), 'k', 'user', '1', '', '', 1, '{}', 'operator', false, 0
     FROM generate_series(1, 3000);
+INSERT INTO resource_project_agents
+    SELECT 'p1', 'other-' || n, 'p', gen_random_uuid(), 'another', NULL, '{}', NULL, '{}', 1, 0, 0
+    FROM generate_series(1, 3000) n;
 INSERT INTO state_agent_state_head (project_id, agent_id, turn_epoch, status, open_calls, marks, updated_at, queued, busy)
     SELECT 'p1', 'other-' || n, 0, 'idle', 0, 0, 0, 0, false FROM generate_series(1, 3000) n;
 INSERT INTO state_snapshots (project_id, agent_id, turn_epoch, status, open_calls, marks, updated_at)
@@ -48,7 +51,8 @@ async fn lists(store: &PostgresStore, project: &ProjectId, agent: &Agent) {
         assert!(!store.steps(project, filter, None, 2).await.unwrap().is_empty());
     }
     store.identity_edges(project, &of_agent, None, 2).await.unwrap();
-    store.heads(project, None, Some(&agent_id("z")), 2).await.unwrap();
+    store.heads(project, Some(&agent_id("z")), 2).await.unwrap();
+    store.roster(project, None, None, 2).await.unwrap();
     let entries = store.box_cards(project, agent.output_box, Generation::FIRST, 0).await.unwrap();
     let cards: Vec<_> = entries.iter().filter_map(|entry| entry.card.as_ref()).map(|card| card.id).collect();
     assert_eq!(store.cards(project, &cards).await.unwrap().len(), entries.len());

@@ -3,6 +3,6 @@ SELECT agent_id, turn_epoch, status, active_agent_turn_id, inbox_id, waiting_too
        parent_step_id, dispatched_at, last_doorbell_at, deliverable_card_id, open_calls, marks, last_output_box_id,
        updated_at, queued
 FROM state_agent_state_head
-WHERE project_id = ?1 AND agent_id > ?2 AND (?3 IS NULL OR status = ?3)
+WHERE project_id = ?1 AND agent_id > ?2
 ORDER BY agent_id
-LIMIT ?4
+LIMIT ?3

@@ -1,11 +1,11 @@
 //! Heads: created once, moved and nudged under their guard (DP-13, WD-01).
 
 use super::case::{Case, assert_pages, commit, create_head};
-use crate::fixtures::{agent_id, at, idle_head, live_head, worker_target};
+use crate::fixtures::{agent_id, agent_row, at, idle_head, live_head, worker_target};
 use cardwire_model::{
-    Conflict, Head, HeadGuard, Live, LiveState, Nudge, Status, Timestamp, TurnEpoch, Write,
+    Agent, Conflict, Head, HeadGuard, Live, LiveState, Nudge, Status, Timestamp, TurnEpoch, Write,
 };
-use cardwire_store::Store;
+use cardwire_store::{Rostered, Store};
 use std::sync::Arc;
 
 const SUSPENDED: LiveState = LiveState::Suspended { waiting: 3, resume_by: at(90) };
@@ -217,8 +217,8 @@ pub async fn writes_to_one_head_apply_in_order(store: Arc<dyn Store>) {
     assert_eq!(case.agent_head(&idle.agent_id).await, ended);
 }
 
-/// API-08: heads by agent, of one status or of all.
-pub async fn heads_are_listed_by_agent_and_status(store: Arc<dyn Store>) {
+/// Heads by agent.
+pub async fn heads_are_listed_by_agent(store: Arc<dyn Store>) {
     let mut case = Case::new(store).await;
     // In the order of their bytes.
     let names = ["-a", "0", "A", "Z", "_", "a", "a-b", "a0", "b"];
@@ -231,15 +231,45 @@ pub async fn heads_are_listed_by_agent_and_status(store: Arc<dyn Store>) {
         heads.push(head);
     }
     case.write(heads.iter().rev().map(create_head)).await;
+    assert_pages(
+        "heads",
+        &heads,
+        |head| head.agent_id.clone(),
+        async |after, limit| case.store.heads(&case.project, after.as_ref(), limit).await,
+    )
+    .await;
+}
+
+/// API-08: agents with what they are doing, newest first, of one status or of all.
+pub async fn the_roster_is_listed_newest_first_and_by_status(store: Arc<dyn Store>) {
+    let mut case = Case::new(store).await;
+    let (mut expected, mut writes) = (vec![], vec![]);
+    // Two are made at a time; of each five, one never had a turn.
+    for (number, name) in ["m", "-a", "Z", "a", "0", "_", "b", "A", "a0", "z"].into_iter().enumerate() {
+        let made = at(number as i64 / 2);
+        let agent = Agent { created_at: made, ..agent_row(&mut case.ids, name) };
+        let head = match number % 5 {
+            4 => None,
+            3 => Some(idle_head(agent_id(name))),
+            state => Some(live_head(&mut case.ids, agent_id(name), STATES[state])),
+        };
+        writes.push(Write::PutAgent { was: None, agent: Box::new(agent.clone()) });
+        writes.extend(head.as_ref().map(create_head));
+        expected.push(Rostered { agent, head });
+    }
+    case.write(writes).await;
+    expected.sort_by(|one, other| {
+        (other.agent.created_at, &other.agent.id).cmp(&(one.agent.created_at, &one.agent.id))
+    });
     for status in Status::ALL.into_iter().map(Some).chain([None]) {
-        let wanted = |head: &&Head| status.is_none_or(|status| head.status() == status);
-        let expected: Vec<_> = heads.iter().filter(wanted).cloned().collect();
+        let wanted = |one: &&Rostered| status.is_none_or(|status| one.status() == status);
+        let expected: Vec<_> = expected.iter().filter(wanted).cloned().collect();
         assert!(expected.len() >= 2);
         assert_pages(
             &format!("{status:?}"),
             &expected,
-            |head| head.agent_id.clone(),
-            async |after, limit| case.store.heads(&case.project, status, after.as_ref(), limit).await,
+            |one| (one.agent.created_at, one.agent.id.clone()),
+            async |before, limit| case.store.roster(&case.project, status, before.as_ref(), limit).await,
         )
         .await;
     }

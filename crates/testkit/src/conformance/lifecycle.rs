@@ -75,7 +75,8 @@ pub async fn after_close_every_call_answers_unavailable(store: Arc<dyn Store>) {
     assert!(matches!(claimed, Err(CommitError::Store(StoreError::Unavailable(_)))), "{claimed:?}");
     unavailable("due_heads", store.due_heads(&horizon, None, 9).await);
     unavailable("due_items", store.due_items(&horizon, None, 9).await);
-    unavailable("heads", store.heads(project, None, None, 9).await);
+    unavailable("heads", store.heads(project, None, 9).await);
+    unavailable("roster", store.roster(project, None, None, 9).await);
     unavailable("head", store.head(project, &agent).await);
     unavailable("inbox", store.inbox(project, &all, None, 9).await);
     unavailable("turn", store.turn(project, turn).await);

@@ -8,7 +8,7 @@ use cardwire_model::{
     Agent, Commit, Conflict, Edge, EdgePhase, Head, IdentityEdge, InboxItem, Keys, LiveState, Primitive,
     Profile, ProjectId, Revision, Step, ToolCall, Write,
 };
-use cardwire_store::{RowFilter, Store};
+use cardwire_store::{Rostered, RowFilter, Store};
 use std::{collections::BTreeSet, sync::Arc};
 
 /// One row of every kind.
@@ -76,7 +76,7 @@ impl Rows {
         let (store, all) = (case.store.as_ref(), RowFilter::default());
         let agent = &keys.head.agent_id;
         let head = store.head(project, agent).await.unwrap();
-        assert_eq!(store.heads(project, None, None, 9).await.unwrap(), Vec::from_iter(head.clone()));
+        assert_eq!(store.heads(project, None, 9).await.unwrap(), Vec::from_iter(head.clone()));
         let item = store.turn(project, keys.item.turn_id).await.unwrap();
         assert_eq!(store.inbox(project, &all, None, 9).await.unwrap(), Vec::from_iter(item.clone()));
         let edge = store.edges(project, &all, None, 9).await.unwrap().pop();
@@ -86,6 +86,8 @@ impl Rows {
         let profile = store.profiles(project, None, 9).await.unwrap().pop();
         let row = store.agent(project, agent).await.unwrap();
         assert_eq!(store.agents(project, None, 9).await.unwrap(), Vec::from_iter(row.clone()));
+        let shown = row.clone().map(|agent| Rostered { agent, head: head.clone() });
+        assert_eq!(store.roster(project, None, None, 9).await.unwrap(), Vec::from_iter(shown));
         let identity_edge = store.identity_edges(project, &all, None, 9).await.unwrap().pop();
 
         let asked = Keys {

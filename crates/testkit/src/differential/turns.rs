@@ -64,8 +64,12 @@ impl Run<'_> {
         let status = [None, Some(Status::ALL[generator.below(4)])][generator.below(2)];
         let edge = EdgeId::from_uuid(Uuid::from_u128((generator.below(1 << 20) as u128) << 108));
         both!("a head", head(project, &agent));
-        both!("heads", heads(project, status, None, PAGE));
-        both!("heads after one", heads(project, status, Some(&agent), PAGE));
+        both!("heads", heads(project, None, PAGE));
+        both!("heads after one", heads(project, Some(&agent), PAGE));
+        both!("the roster", roster(project, status, None, PAGE));
+        let found = self.right.store.agent(project, &agent).await.unwrap();
+        let place = found.map(|agent| (agent.created_at, agent.id));
+        both!("the roster before one", roster(project, status, place.as_ref(), PAGE));
         both!("tool calls", calls(project, turn));
         both!("a step", step(project, &step));
         both!("edges", edges(project, &filter, None, PAGE));

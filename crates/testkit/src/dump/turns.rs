@@ -72,7 +72,7 @@ pub(super) async fn read_turns(store: &dyn Store, dump: &mut Dump) -> Result<(),
 async fn read_heads(store: &dyn Store, project: &ProjectId, found: &mut TurnDump) -> Result<(), StoreError> {
     let mut after = None;
     loop {
-        let page = store.heads(project, None, after.as_ref(), PAGE).await?;
+        let page = store.heads(project, after.as_ref(), PAGE).await?;
         let Some(last) = advance(&after, page.iter().map(|head| &head.agent_id), PAGE) else { return Ok(()) };
         after = Some(last.clone());
         found.heads.extend(page.into_iter().map(|head| ((project.clone(), head.agent_id.clone()), head)));

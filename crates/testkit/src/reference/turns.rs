@@ -2,15 +2,16 @@
 
 use super::{ReferenceStore, state::State};
 use crate::wanted::{
-    edge_is_wanted, head_is_due, head_is_wanted, identity_edge_is_wanted, item_is_due, item_is_wanted,
-    step_is_wanted,
+    edge_is_wanted, head_is_due, identity_edge_is_wanted, item_is_due, item_is_wanted, step_is_wanted,
 };
 use async_trait::async_trait;
 use cardwire_model::{
     Agent, AgentId, Edge, EdgeId, Head, IdentityEdge, InboxId, InboxItem, Profile, ProfileName, ProjectId,
     Resource, ResourceKind, ResourceName, Status, Step, StepId, Timestamp, ToolCall, TurnId,
 };
-use cardwire_store::{ClaimQuery, CommitError, DecideClaim, Horizon, RowFilter, StoreError, Turns, Watched};
+use cardwire_store::{
+    ClaimQuery, CommitError, DecideClaim, Horizon, Rostered, RowFilter, StoreError, Turns, Watched,
+};
 use std::cmp::Reverse;
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -82,17 +83,37 @@ impl Turns for ReferenceStore {
         self.with(|state| state.due_items(horizon, after, limit))
     }
 
-    async fn heads(
+    async fn heads(&self, project: &ProjectId, after: Option<&AgentId>, limit: usize) -> Result<Vec<Head>> {
+        let realm = project.clone().into();
+        let is_after = |head: &&Head| after.is_none_or(|after| head.agent_id > *after);
+        self.with(|state| state.heads(&realm).filter(is_after).take(limit).cloned().collect())
+    }
+
+    async fn roster(
         &self,
         project: &ProjectId,
         status: Option<Status>,
-        after: Option<&AgentId>,
+        before: Option<&(Timestamp, AgentId)>,
         limit: usize,
-    ) -> Result<Vec<Head>> {
+    ) -> Result<Vec<Rostered>> {
         let realm = project.clone().into();
-        let wanted =
-            |head: &&Head| head_is_wanted(status, head) && after.is_none_or(|after| head.agent_id > *after);
-        self.with(|state| state.heads(&realm).filter(wanted).take(limit).cloned().collect())
+        let wanted = |one: &Rostered| {
+            let place = (&one.agent.created_at, &one.agent.id);
+            status.is_none_or(|status| one.status() == status)
+                && before.is_none_or(|(at, id)| place < (at, id))
+        };
+        self.with(|state| {
+            let with_head = |agent: &Agent| Rostered {
+                agent: agent.clone(),
+                head: state.head(&realm, &agent.id).cloned(),
+            };
+            let mut found: Vec<_> = state.agents(&realm).map(with_head).filter(wanted).collect();
+            found.sort_by(|one, other| {
+                (other.agent.created_at, &other.agent.id).cmp(&(one.agent.created_at, &one.agent.id))
+            });
+            found.truncate(limit);
+            found
+        })
     }
 
     async fn head(&self, project: &ProjectId, agent: &AgentId) -> Result<Option<Head>> {

@@ -96,7 +96,7 @@ async fn left(world: &World) -> String {
     let mut text = String::new();
     let places = world.places.borrow().clone();
     for place in places {
-        for head in world.inner.heads(&place.project, None, None, 500).await.unwrap() {
+        for head in world.inner.heads(&place.project, None, 500).await.unwrap() {
             if head.live.is_some() || head.queued > 0 {
                 text.push_str(&format!("\n{} {head:?}", place.project));
                 if let Some(live) = &head.live {
@@ -173,7 +173,7 @@ async fn invariant_11_nothing_is_left(
 ) -> Result<(), String> {
     let mut after = None;
     loop {
-        let page = world.inner.heads(project, None, after.as_ref(), 500).await.unwrap();
+        let page = world.inner.heads(project, after.as_ref(), 500).await.unwrap();
         let Some(last) = page.last() else { break };
         after = Some(last.agent_id.clone());
         if let Some(head) = page.iter().find(|head| head.status() != Status::Idle || head.queued != 0) {

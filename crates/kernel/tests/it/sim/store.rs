@@ -170,15 +170,20 @@ impl Turns for SimStore {
         self.inner.due_items(horizon, after, limit).await
     }
 
-    async fn heads(
+    async fn heads(&self, project: &ProjectId, after: Option<&AgentId>, limit: usize) -> Res<Vec<Head>> {
+        self.read().await?;
+        self.inner.heads(project, after, limit).await
+    }
+
+    async fn roster(
         &self,
         project: &ProjectId,
         status: Option<Status>,
-        after: Option<&AgentId>,
+        before: Option<&(Timestamp, AgentId)>,
         limit: usize,
-    ) -> Res<Vec<Head>> {
+    ) -> Res<Vec<Rostered>> {
         self.read().await?;
-        self.inner.heads(project, status, after, limit).await
+        self.inner.roster(project, status, before, limit).await
     }
 
     async fn head(&self, project: &ProjectId, agent: &AgentId) -> Res<Option<Head>> {

@@ -84,12 +84,16 @@ async fn heads_are_filtered_and_paged(api: Api) {
     api.dispatch("a2").await;
     api.running("a4").await;
     // That claim took the turn of a2 as well, without starting it.
-    assert_eq!(pages(&api, "state/agents", "agent_id").await, ["a1", "a2", "a3", "a4", "a5"]);
-    assert_eq!(pages(&api, "state/agents?status=idle", "agent_id").await, ["a1", "a3", "a5"]);
+    assert_eq!(pages(&api, "state/agents", "agent_id").await, ["a5", "a4", "a3", "a2", "a1"]);
+    assert_eq!(pages(&api, "state/agents?status=idle", "agent_id").await, ["a5", "a3", "a1"]);
     assert_eq!(pages(&api, "state/agents?status=dispatched", "agent_id").await, ["a2"]);
     assert_eq!(pages(&api, "state/agents?status=running", "agent_id").await, ["a4"]);
     assert!(pages(&api, "state/agents?status=suspended", "agent_id").await.is_empty());
     api.get("/projects/p1/state/agents?status=busy").await.expect_error(400, "bad_request");
+    for cursor in ["a2", "1.", "one.a2", "1.a%20b"] {
+        let error = api.get(&format!("/projects/p1/state/agents?cursor={cursor}")).await;
+        error.expect_error(400, "bad_request");
+    }
 }
 
 async fn turns_are_filtered_and_paged(api: Api) {
