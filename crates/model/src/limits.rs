@@ -2,7 +2,8 @@
 
 /// Largest HTTP request body.
 pub const BODY_BYTES: usize = 8 * MIB;
-/// Largest card: content, tool calls and metadata together, as canonical bytes.
+/// Largest card: content and tool calls together, as canonical bytes, a text without its quotes. The metadata has a bound
+/// of its own.
 pub const CARD_BYTES: usize = MIB;
 /// Largest card metadata, as canonical bytes.
 pub const METADATA_BYTES: usize = 16 * KIB;

@@ -47,9 +47,9 @@ fn what_cannot_work_as_asked_is_a_usage_error() {
             .failed(2, "does not hold JSON");
         home.cardwire(&["card", "put", "-p", "p1", "--type", "x.y", "--text", "a", "--role", "king"])
             .failed(2, "role");
-        let mebibyte = "x".repeat(1 << 20);
-        home.cardwire_with(&["card", "put", "-p", "p1", "--type", "x.y", "--file", "-"], &mebibyte)
-            .failed(2, "");
+        let too_long = "x".repeat((1 << 20) + 1);
+        home.cardwire_with(&["card", "put", "-p", "p1", "--type", "x.y", "--file", "-"], &too_long)
+            .failed(2, "1048576");
     });
 }
 

@@ -68,13 +68,10 @@ impl CardDraft {
     fn check_sizes(&self) -> Result<(), Invalid> {
         let metadata = self.metadata.as_bytes().len();
         Invalid::check_size("metadata", metadata, limits::METADATA_BYTES, "bytes")?;
+        let content = self.content.as_str();
+        let quotes = if content.starts_with('"') { 2 } else { 0 };
         let calls = self.tool_calls.as_ref().map_or(0, |calls| calls.as_bytes().len());
-        Invalid::check_size(
-            "card",
-            self.content.as_bytes().len() + metadata + calls,
-            limits::CARD_BYTES,
-            "bytes",
-        )
+        Invalid::check_size("card", content.len() - quotes + calls, limits::CARD_BYTES, "bytes")
     }
 
     fn check_tool_fields(&self) -> Result<(), Invalid> {

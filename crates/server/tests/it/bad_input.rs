@@ -65,14 +65,17 @@ async fn bad_cards_are_refused_and_leave_nothing(api: Api) {
 /// SEC-07
 async fn limits_hold_at_n_and_n_plus_one(api: Api) {
     let before = count(&api).await;
-    // A card: content, metadata and tool calls together, as canonical bytes.
-    let metadata = r#"{"type":"x"}"#;
-    let card = |bytes: usize| {
-        let content = "x".repeat(bytes - 2 - metadata.len());
-        format!(r#"{{"content":"{content}","metadata":{metadata}}}"#)
-    };
-    api.post_raw("/projects/p1/l0/cards", &card(limits::CARD_BYTES)).await.expect(201);
-    api.post_raw("/projects/p1/l0/cards", &card(limits::CARD_BYTES + 1)).await.expect_error(413, "too_large");
+    // A card: a text is as long as it is, anything else as its canonical bytes, and tool calls count along.
+    let long = |bytes: usize| "x".repeat(bytes);
+    let text = |bytes: usize| json!({ "content": long(bytes), "metadata": { "type": "x" } });
+    let list = |bytes: usize| json!({ "content": [long(bytes - 4)], "metadata": { "type": "x" } });
+    let with_calls =
+        |bytes: usize| json!({ "content": long(bytes - 4), "tool_calls": [{}], "metadata": { "type": "x" } });
+    let cards: [&dyn Fn(usize) -> Value; 3] = [&text, &list, &with_calls];
+    for card in cards {
+        api.post("/projects/p1/l0/cards", card(limits::CARD_BYTES)).await.expect(201);
+        api.post("/projects/p1/l0/cards", card(limits::CARD_BYTES + 1)).await.expect_error(413, "too_large");
+    }
     let with_metadata = |bytes: usize| {
         let filler = "x".repeat(bytes - r#"{"k":"","type":"x"}"#.len());
         json!({ "content": "x", "metadata": { "type": "x", "k": filler } })
@@ -95,7 +98,7 @@ async fn limits_hold_at_n_and_n_plus_one(api: Api) {
     let named = |kind: usize| json!({ "content": "x", "metadata": { "type": "k".repeat(kind) } });
     api.post("/projects/p1/l0/cards", named(128)).await.expect(201);
     api.post("/projects/p1/l0/cards", named(129)).await.expect_error(400, "bad_request");
-    assert_eq!(count(&api).await.0, before.0 + 5);
+    assert_eq!(count(&api).await.0, before.0 + 7);
     api.post("/projects", json!({ "project_id": "p".repeat(128) })).await.expect(201);
     api.post("/projects", json!({ "project_id": "p".repeat(129) })).await.expect_error(400, "bad_request");
     api.post("/projects", json!({ "project_id": "t1", "title": "t".repeat(512) })).await.expect(201);
