@@ -11,8 +11,11 @@ use cardwire_model::Realm;
 use std::collections::{HashMap, HashSet, VecDeque};
 use uuid::Uuid;
 
-/// Most commits in one transaction.
+/// How many commits go in one transaction, if so many wait. The more wait, the more go: a share of them, up to a bound. What
+/// a transaction costs besides its commits is divided by them, while those that wait longer would have waited anyway.
 const BATCH_COMMITS: usize = 32;
+const BATCH_SHARE: usize = 4;
+const MOST_COMMITS: usize = 128;
 /// A transaction takes no further commit once it has so many bytes.
 const BATCH_BYTES: usize = 512 * 1024;
 /// Transactions of one realm under way at once. More would make each smaller, which costs more than it gains (see
@@ -76,8 +79,9 @@ impl<J: Waiting> Queue<J> {
         let mut picked = Picked::default();
         let (mut taken, mut abandoned): (Vec<usize>, Vec<usize>) = (vec![], vec![]);
         let mut realm: Option<&Realm> = None;
+        let most = (self.waiting.len() / BATCH_SHARE).clamp(BATCH_COMMITS, MOST_COMMITS);
         for (place, job) in self.waiting.iter().enumerate().take(SEARCH) {
-            if picked.is_full(taken.len()) {
+            if picked.is_full() || taken.len() >= most {
                 break;
             }
             let payload = job.payload();
@@ -165,8 +169,8 @@ struct Picked {
 }
 
 impl Picked {
-    fn is_full(&self, commits: usize) -> bool {
-        self.closed || commits >= BATCH_COMMITS || self.bytes >= BATCH_BYTES
+    fn is_full(&self) -> bool {
+        self.closed || self.bytes >= BATCH_BYTES
     }
 
     fn allows(&self, payload: &Payload) -> bool {
@@ -335,6 +339,15 @@ mod tests {
         assert!(wait(&mut queue, 2 * ENOUGH_FOR_ANOTHER).is_empty(), "enough under way");
         release(&mut queue, &first);
         assert_eq!(queue.take().len(), 2 * ENOUGH_FOR_ANOTHER);
+    }
+
+    #[test]
+    fn a_transaction_takes_a_share_of_what_waits_within_bounds() {
+        for (waiting, taken) in [(31, 31), (32, 32), (131, 32), (132, 33), (511, 127), (512, 128), (900, 128)]
+        {
+            let mut queue = queue((1..=waiting).map(|number| job("p", &[number])));
+            assert_eq!(queue.take().len(), taken, "of {waiting}");
+        }
     }
 
     #[test]
