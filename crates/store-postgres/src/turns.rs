@@ -208,11 +208,11 @@ impl Turns for PostgresStore {
     }
 }
 
-/// An answer that is a whole row.
 fn rostered(row: &Row) -> Read<Rostered> {
     Ok(Rostered { agent: record(row, 0, rows::agent)?, head: optional_record(row, 1, rows::head)? })
 }
 
+/// An answer that is a whole row.
 pub(crate) fn whole<T>(decode: impl Fn(&Record<'_>) -> Read<T>) -> impl Fn(&Row) -> Read<T> {
     move |row| record(row, 0, &decode)
 }

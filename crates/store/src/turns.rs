@@ -69,6 +69,11 @@ impl Rostered {
     pub fn status(&self) -> Status {
         self.head.as_ref().map_or(Status::Idle, Head::status)
     }
+
+    /// Where it stands in the list: the greater comes first.
+    pub fn place(&self) -> (Timestamp, &AgentId) {
+        (self.agent.created_at, &self.agent.id)
+    }
 }
 
 /// A row the watchdog looks at.
@@ -147,8 +152,8 @@ pub trait Turns: Send + Sync {
         limit: usize,
     ) -> Result<Vec<Head>, StoreError>;
 
-    /// Agents with what they are doing, newest first, of one status or of all. Those that were made
-    /// at the same time are in the reverse order of their names.
+    /// Agents with what they are doing, newest first, of one status or of all. Those that were made at the same time are in
+    /// the reverse order of their names.
     async fn roster(
         &self,
         project: &ProjectId,

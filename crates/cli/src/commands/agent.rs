@@ -9,7 +9,7 @@ use crate::{
     text::cell,
 };
 use clap::{Args, Subcommand};
-use futures_util::future::try_join_all;
+use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::{Value, json};
 
 #[derive(Debug, Args)]
@@ -54,6 +54,8 @@ enum AgentCommand {
     },
 }
 
+/// Agents whose state is asked for at the same time.
+const AT_ONCE: usize = 8;
 /// What is shown of the state of an agent.
 const STATE: [&str; 5] = ["status", "turn_epoch", "active_agent_turn_id", "queued", "last_output_box_id"];
 
@@ -114,12 +116,13 @@ async fn state(id: &str, project: &str, client: &Client) -> Result<Value, Failur
 async fn list(page: &Page, project: &str, output: Output, client: &Client) -> Result<(), Failure> {
     let mut list: Value = client.get(&Route::in_project(project, &["agents"])?.page(page)).await?.parse()?;
     // The list of states has another order.
-    let agents = list["items"].as_array_mut().into_iter().flatten();
-    try_join_all(agents.map(|agent| async move {
-        agent["state"] = state(&cell(&agent["agent_id"]), project, client).await?;
-        Ok::<_, Failure>(())
-    }))
-    .await?;
+    let agents = stream::iter(list["items"].as_array_mut().into_iter().flatten()).map(Ok);
+    agents
+        .try_for_each_concurrent(AT_ONCE, |agent| async move {
+            agent["state"] = state(&cell(&agent["agent_id"]), project, client).await?;
+            Ok::<_, Failure>(())
+        })
+        .await?;
     if output.json {
         return output.json(&list.to_string());
     }

@@ -28,7 +28,7 @@ pub(crate) async fn heads(request: Request) -> Answer {
     let (limit, before) = (request.page_limit()?, dated_place(&request)?);
     let status = request.text("status").map(read_status).transpose()?;
     let page = kernel.list_roster(project, status, before.as_ref(), limit).await?;
-    let cursor = |one: &Rostered| dated_cursor(one.agent.created_at, &one.agent.id);
+    let cursor = |one: &Rostered| dated_cursor(one.place());
     respond::ok(&HeadList {
         items: page.iter().map(shown).collect(),
         next_cursor: next_cursor(&page, limit, cursor),
@@ -84,7 +84,7 @@ pub(crate) async fn steps(request: Request) -> Answer {
     let (limit, before) = (request.page_limit()?, dated_place(&request)?);
     let filter = RowFilter { step_status: request.printable("status")?, ..row_filter(&request)? };
     let page = request.state.kernel.list_steps(request.project()?, &filter, before.as_ref(), limit).await?;
-    let cursor = |step: &Step| dated_cursor(step.created_at, &step.id);
+    let cursor = |step: &Step| dated_cursor((step.created_at, &step.id));
     respond::ok(&StepList {
         items: page.iter().map(StepRow::from).collect(),
         next_cursor: next_cursor(&page, limit, cursor),
@@ -92,7 +92,7 @@ pub(crate) async fn steps(request: Request) -> Answer {
 }
 
 /// A place among rows that are listed by when they were made.
-fn dated_cursor(at: Timestamp, id: &impl Display) -> String {
+fn dated_cursor((at, id): (Timestamp, &impl Display)) -> String {
     format!("{}.{id}", at.micros())
 }
 

@@ -258,9 +258,7 @@ pub async fn the_roster_is_listed_newest_first_and_by_status(store: Arc<dyn Stor
         expected.push(Rostered { agent, head });
     }
     case.write(writes).await;
-    expected.sort_by(|one, other| {
-        (other.agent.created_at, &other.agent.id).cmp(&(one.agent.created_at, &one.agent.id))
-    });
+    expected.sort_by(|one, other| other.place().cmp(&one.place()));
     for status in Status::ALL.into_iter().map(Some).chain([None]) {
         let wanted = |one: &&Rostered| status.is_none_or(|status| one.status() == status);
         let expected: Vec<_> = expected.iter().filter(wanted).cloned().collect();

@@ -98,9 +98,8 @@ impl Turns for ReferenceStore {
     ) -> Result<Vec<Rostered>> {
         let realm = project.clone().into();
         let wanted = |one: &Rostered| {
-            let place = (&one.agent.created_at, &one.agent.id);
             status.is_none_or(|status| one.status() == status)
-                && before.is_none_or(|(at, id)| place < (at, id))
+                && before.is_none_or(|(at, id)| one.place() < (*at, id))
         };
         self.with(|state| {
             let with_head = |agent: &Agent| Rostered {
@@ -108,9 +107,7 @@ impl Turns for ReferenceStore {
                 head: state.head(&realm, &agent.id).cloned(),
             };
             let mut found: Vec<_> = state.agents(&realm).map(with_head).filter(wanted).collect();
-            found.sort_by(|one, other| {
-                (other.agent.created_at, &other.agent.id).cmp(&(one.agent.created_at, &one.agent.id))
-            });
+            found.sort_by(|one, other| other.place().cmp(&one.place()));
             found.truncate(limit);
             found
         })

@@ -91,8 +91,9 @@ async fn heads_are_filtered_and_paged(api: Api) {
     assert!(pages(&api, "state/agents?status=suspended", "agent_id").await.is_empty());
     api.get("/projects/p1/state/agents?status=busy").await.expect_error(400, "bad_request");
     for cursor in ["a2", "1.", "one.a2", "1.a%20b"] {
-        let error = api.get(&format!("/projects/p1/state/agents?cursor={cursor}")).await;
-        error.expect_error(400, "bad_request");
+        let reply = api.get(&format!("/projects/p1/state/agents?cursor={cursor}")).await;
+        reply.expect_error(400, "bad_request");
+        assert_eq!(reply.json()["error"]["detail"]["field"], "cursor", "{cursor}");
     }
 }
 
