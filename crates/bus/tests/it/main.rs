@@ -1,7 +1,7 @@
 //! The bus against a real NATS server. `cargo xtask test` starts one.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
 
-use async_nats::jetstream;
+use async_nats::{RequestErrorKind, jetstream};
 use cardwire_bus::{Bus, Chunk, STREAM, ToolCall, ToolUnreached};
 use cardwire_kernel::{
     Caller, ClaimRequest, Done, Kernel, KernelConfig, NewProfile,
@@ -27,6 +27,13 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 fn nats() -> String {
     std::env::var("CARDWIRE_TEST_NATS").expect("CARDWIRE_TEST_NATS; run `cargo xtask test`")
+}
+
+/// Waits until the server has taken what this client sent so far, its subscriptions among it. A flush only waits for
+/// the socket: what another client sends right after it may still come first.
+async fn taken(client: &async_nats::Client) {
+    let answer = client.request("nobody.listens.here", "".into()).await;
+    assert_eq!(answer.unwrap_err().kind(), RequestErrorKind::NoResponders);
 }
 
 fn caller() -> Caller {
@@ -130,7 +137,7 @@ async fn a_doorbell_is_ids_and_a_trace() {
     assert!(bus.connected(PATIENCE).await);
     let client = async_nats::connect(nats()).await.unwrap();
     let mut bells = client.subscribe(format!("cg.v1.{project}.*.cmd.agent.*.wakeup")).await.unwrap();
-    client.flush().await.unwrap();
+    taken(&client).await;
     let receipt = send(&kernel, &project, &dispatch).await;
     let message = tokio::time::timeout(PATIENCE, bells.next()).await.unwrap().unwrap();
     assert_eq!(message.subject.as_str(), format!("cg.v1.{project}.public.cmd.agent.{project}.wakeup"));
@@ -190,7 +197,7 @@ async fn everything_works_with_the_bus_down_and_with_one_that_lies() {
     ] {
         client.publish(subject, body.into()).await.unwrap();
     }
-    client.flush().await.unwrap();
+    taken(&client).await;
     let nothing = ClaimRequest { wait: Duration::ZERO, ..claim(&project) };
     assert!(kernel.claim(&caller(), &nothing).await.unwrap().is_empty());
     let receipt = send(&kernel, &project, &dispatch).await;
@@ -273,7 +280,7 @@ async fn chunks_are_sent_and_forgotten() {
     let project: ProjectId = format!("chunk-{}", std::process::id()).parse().unwrap();
     let client = async_nats::connect(nats()).await.unwrap();
     let mut heard = client.subscribe(format!("cg.v1.{project}.*.str.>")).await.unwrap();
-    client.flush().await.unwrap();
+    taken(&client).await;
     let chunk = |text: String| Chunk {
         project: project.clone(),
         channel: Channel::public(),
@@ -308,7 +315,7 @@ async fn a_call_of_a_tool_waits_a_moment_for_the_bus() {
     };
     let client = async_nats::connect(nats()).await.unwrap();
     let mut heard = client.subscribe(format!("cg.v1.{project}.>")).await.unwrap();
-    client.flush().await.unwrap();
+    taken(&client).await;
     // A way to the server that nobody has opened yet.
     let door = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let late = Bus::open(&format!("nats://{}", door.local_addr().unwrap())).await.unwrap();

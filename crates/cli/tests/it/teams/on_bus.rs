@@ -5,6 +5,7 @@ use super::{
     stage::{Process, Stage, on_both_stores, text},
 };
 use crate::support::{Backend, DEADLINE, Home, Server, eventually, exchange};
+use async_nats::RequestErrorKind;
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 use std::{
@@ -66,7 +67,9 @@ impl Tool {
             runtime.block_on(async {
                 let client = async_nats::connect(nats()).await.unwrap();
                 let mut messages = client.queue_subscribe(subject, "tools".to_owned()).await.unwrap();
-                client.flush().await.unwrap();
+                // The server has taken the subscription once it answers; a flush only waits for the socket.
+                let answer = client.request("nobody.listens.here", "".into()).await;
+                assert_eq!(answer.unwrap_err().kind(), RequestErrorKind::NoResponders);
                 listening.send(()).unwrap();
                 loop {
                     let message = tokio::select! {
