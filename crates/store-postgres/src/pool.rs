@@ -33,9 +33,11 @@ impl Pools {
         self.build(self.options(&["-c search_path=public".to_owned()]), 1)
     }
 
-    /// Connections for the work of tenants. Their statements look up rows by key, one after the other.
+    /// Connections for the work of tenants. Their statements look up rows by key, one after the other, and in the order
+    /// of an index: a bitmap has none, so that a page of a list would be sorted out of all of it.
     pub(crate) fn app(&self, role: &str) -> Result<Pool, StoreError> {
-        let one_by_one = "-c enable_hashjoin=off -c enable_mergejoin=off -c enable_memoize=off";
+        let one_by_one =
+            "-c enable_hashjoin=off -c enable_mergejoin=off -c enable_memoize=off -c enable_bitmapscan=off";
         self.of_role(role, one_by_one, self.settings.app_connections)
     }
 
