@@ -1789,6 +1789,7 @@ ALTER FUNCTION public.cw_rewrite_box(in_project text, in_rows jsonb) OWNER TO ca
 CREATE FUNCTION public.cw_seal_audit(in_project text, in_rows jsonb) RETURNS boolean
     LANGUAGE plpgsql
     SET enable_nestloop TO 'off'
+    SET enable_mergejoin TO 'on'
     SET enable_seqscan TO 'off'
     AS $$
 DECLARE

@@ -1,8 +1,9 @@
 -- Places of audit rows in the chain, each once, in order: of two sealers one waits at the first row, and then finds it
 -- sealed. What is sealed stands together, so that the rows between the first and the last are read once, whatever the
--- planner believes about a table that was empty a moment ago; the settings keep it from anything else.
+-- planner believes about a table that was empty a moment ago. The settings leave it one plan, both lists side by side: row
+-- by row, as everything else is planned, would go through one list for each row of the other.
 CREATE OR REPLACE FUNCTION cw_seal_audit(in_project text, in_rows jsonb) RETURNS boolean
-LANGUAGE plpgsql SET enable_nestloop = off SET enable_seqscan = off AS $$
+LANGUAGE plpgsql SET enable_nestloop = off SET enable_mergejoin = on SET enable_seqscan = off AS $$
 DECLARE
     first_seq bigint;
     last_seq bigint;
