@@ -11,8 +11,8 @@ use super::{
     stages::Stages,
 };
 use cardwire_model::{
-    Agent, AgentId, BatchId, Card, Commit, Conflict, Edge, Hash256, IdentityEdge, InboxItem, NewBox,
-    NewEvent, Realm, SessionKey, Step,
+    Agent, AgentId, BatchId, BranchKey, Card, Commit, Conflict, Edge, Hash256, IdentityEdge, InboxItem,
+    NewBox, NewEvent, Realm, SessionKey, Step,
 };
 use uuid::Uuid;
 
@@ -59,18 +59,27 @@ pub(super) struct TurnWrites {
     pub(super) identity_edges: Vec<IdentityEdge>,
 }
 
-/// A row over which commits meet: a box, the head of an agent, a batch, or a session.
+/// A row over which commits meet: a box, the head of an agent, a batch, a branch of it, or a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Touched {
     pub(super) row: Uuid,
-    /// Others that do the same may do it in the same transaction: cards are added to the end of a box, branches of a
-    /// batch end.
-    pub(super) shares: bool,
+    pub(super) with: With,
+}
+
+/// Which other commits may touch the row before this one is done, if they do the same as this one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum With {
+    None,
+    /// Those in the same transaction, after it: cards are added to the end of a box, a branch goes on.
+    SameTransaction,
+    /// Those in other transactions as well: the server's lock is one that several may hold, on a batch whose branches
+    /// are written.
+    Any,
 }
 
 impl Touched {
-    pub(super) fn card_box(row: Uuid, shares: bool) -> Self {
-        Self { row, shares }
+    pub(super) fn card_box(row: Uuid, with: With) -> Self {
+        Self { row, with }
     }
 
     /// An agent's head, by a value that no box has.
@@ -87,12 +96,18 @@ impl Touched {
         let hash = Hash256::of(name.as_bytes());
         let mut half = [0; 16];
         half.copy_from_slice(&hash.as_bytes()[..16]);
-        Self { row: Uuid::from_bytes(half), shares: false }
+        Self { row: Uuid::from_bytes(half), with: With::None }
     }
 
     /// A batch. No box has its id.
-    pub(super) fn batch(id: BatchId, shares: bool) -> Self {
-        Self { row: id.uuid(), shares }
+    pub(super) fn batch(id: BatchId, with: With) -> Self {
+        Self { row: id.uuid(), with }
+    }
+
+    /// A branch, by a value that no box and no batch has: ids differ in more than their first 32 bits.
+    pub(super) fn branch(key: BranchKey) -> Self {
+        let place = !u128::from(key.index) << 96;
+        Self { row: Uuid::from_u128(key.batch_id.uuid().as_u128() ^ place), with: With::SameTransaction }
     }
 }
 
@@ -130,7 +145,8 @@ impl Payload {
         made_boxes.extend(&boxes);
         made_boxes.sort_unstable();
         made_boxes.dedup();
-        rows.extend(made_boxes.into_iter().map(|box_id| Touched::card_box(box_id, !beyond_appends)));
+        let with = if beyond_appends { With::None } else { With::SameTransaction };
+        rows.extend(made_boxes.into_iter().map(|box_id| Touched::card_box(box_id, with)));
         rows.extend(pmo.touched());
         rows.extend(sessions.touched());
         alone |= !later.is_empty();
@@ -273,13 +289,15 @@ mod tests {
         commit.expect = vec![expect(1, 2, 9), expect(1, 0, 5)];
         let payload = Payload::new(commit.clone());
         assert_eq!((payload.appends[0].min_len, payload.appends[0].max_len), (2, 5));
-        assert!(payload.rest.is_empty() && !payload.locks_boxes && payload.rows[0].shares);
+        assert!(
+            payload.rest.is_empty() && !payload.locks_boxes && payload.rows[0].with == With::SameTransaction
+        );
         commit.expect.push(expect(2, 0, 9));
         let payload = Payload::new(commit.clone());
-        assert!(payload.locks_boxes && !payload.rows[0].shares);
+        assert!(payload.locks_boxes && payload.rows[0].with == With::None);
         commit.expect.clear();
         commit.writes.push(Write::SealBox { box_id: BOX });
-        assert!(!Payload::new(commit).rows[0].shares);
+        assert!(Payload::new(commit).rows[0].with == With::None);
     }
 
     fn head(agent: &str) -> Head {
@@ -310,8 +328,8 @@ mod tests {
         ];
         let payload = Payload::new(commit);
         assert_eq!((payload.turns.heads.len(), payload.then.len()), (4, 0));
-        let shares: Vec<_> = payload.rows.iter().map(|touched| touched.shares).collect();
-        assert_eq!(shares, [false, false, true], "two heads, one box");
+        let with: Vec<_> = payload.rows.iter().map(|touched| touched.with).collect();
+        assert_eq!(with, [With::None, With::None, With::SameTransaction], "two heads, one box");
         assert_eq!(payload.boxes, [BOX.uuid()]);
     }
 
@@ -320,7 +338,7 @@ mod tests {
         let mut commit = Commit::new(Realm::System);
         commit.expect.push(Expect::OutputFree { box_id: BOX, agent_id: "a".parse().unwrap() });
         let payload = Payload::new(commit);
-        assert!(payload.locks_boxes && !payload.rows[0].shares && !payload.is_empty());
+        assert!(payload.locks_boxes && payload.rows[0].with == With::None && !payload.is_empty());
     }
 
     #[test]
@@ -342,7 +360,7 @@ mod tests {
         commit.writes = vec![patch("a"), append(1), patch("b")];
         let payload = Payload::new(commit);
         assert!(!payload.is_empty() && payload.then.is_empty() && !payload.alone);
-        let exclusive: Vec<_> = payload.rows.iter().filter(|touched| !touched.shares).collect();
+        let exclusive: Vec<_> = payload.rows.iter().filter(|touched| touched.with == With::None).collect();
         assert_eq!(exclusive, [&Touched::session(&key("a")), &Touched::session(&key("b"))]);
     }
 

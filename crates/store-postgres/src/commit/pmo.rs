@@ -10,13 +10,14 @@ mod rows;
 pub(super) use rows::PmoRows;
 
 use super::{
-    payload::Touched,
+    payload::{Touched, With},
     row::{BatchChange, BranchWrite},
 };
 use cardwire_model::{
-    Batch, BatchId, BatchStatus, Branch, BranchEnd, BranchStatus, CloseReason, Conflict, Grant, Sweep, TurnId,
+    Batch, BatchId, BatchStatus, Branch, BranchEnd, BranchKey, BranchStatus, CloseReason, Conflict, Grant,
+    Sweep, TurnId,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The writes of one commit, by kind.
 #[derive(Debug, Default)]
@@ -112,14 +113,16 @@ impl PmoWrites {
             && spends.is_empty()
     }
 
-    /// Batches over which commits meet. Writes to the branches of one batch may share a transaction, because those to
-    /// one branch stay in their order there.
+    /// Batches and branches over which commits meet. Branches of one batch are written by as many as want to, as long as
+    /// nobody writes the batch itself; writes to one branch stay in their order.
     pub(super) fn touched(&self) -> impl Iterator<Item = Touched> {
-        let mut shares: BTreeMap<BatchId, bool> = BTreeMap::new();
-        shares.extend(self.branches.iter().map(|write| (write.key().batch_id, true)));
-        shares.extend(self.batches.iter().map(|batch| (batch.id, false)));
-        shares.extend(self.changes.keys().map(|id| (*id, false)));
-        shares.into_iter().map(|(id, shares)| Touched::batch(id, shares))
+        let mut batches: BTreeMap<BatchId, With> = BTreeMap::new();
+        batches.extend(self.branches.iter().map(|write| (write.key().batch_id, With::Any)));
+        batches.extend(self.batches.iter().map(|batch| (batch.id, With::None)));
+        batches.extend(self.changes.keys().map(|id| (*id, With::None)));
+        let branches: BTreeSet<BranchKey> = self.branches.iter().map(BranchWrite::key).collect();
+        let batches = batches.into_iter().map(|(id, with)| Touched::batch(id, with));
+        batches.chain(branches.into_iter().map(Touched::branch))
     }
 
     /// How many bytes it will be on the wire, about.
@@ -141,7 +144,7 @@ impl BatchChange {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cardwire_model::{BranchKey, TaskStatus, Timestamp};
+    use cardwire_model::{TaskStatus, Timestamp};
     use uuid::Uuid;
 
     const BATCH: BatchId = BatchId::from_uuid(Uuid::from_u128(7));
@@ -162,9 +165,12 @@ mod tests {
         let mut writes = PmoWrites::default();
         writes.end_branch(end(0));
         writes.end_branch(end(1));
-        assert_eq!(writes.touched().collect::<Vec<_>>(), [Touched::batch(BATCH, true)]);
+        let branches = [0, 1].map(|index| Touched::branch(BranchKey { batch_id: BATCH, index }));
+        assert_ne!(branches[0].row, branches[1].row);
+        let touched = |with| [&[Touched::batch(BATCH, with)], &branches[..]].concat();
+        assert_eq!(writes.touched().collect::<Vec<_>>(), touched(With::Any));
         writes.begin_close(BATCH, CloseReason::Deadline).unwrap();
-        assert_eq!(writes.touched().collect::<Vec<_>>(), [Touched::batch(BATCH, false)]);
+        assert_eq!(writes.touched().collect::<Vec<_>>(), touched(With::None));
     }
 
     #[test]

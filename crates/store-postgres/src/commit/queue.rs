@@ -3,10 +3,10 @@
 //! Commits of one realm share a transaction, hence one flush to disk and one set of statements, when they touch
 //! different boxes and heads of agents, or only add to the ends of the same boxes. A commit that touches a row which
 //! is being written waits here instead of on the server's row lock, where it would hold a connection.
-//! Invariant: transactions under way touch different rows, and no commit overtakes an earlier one that shares a row
-//! with it.
+//! Invariant: transactions under way touch different rows, but for those that the server lets several hold, and no
+//! commit overtakes an earlier one with which it cannot go.
 
-use super::payload::{Payload, Touched};
+use super::payload::{Payload, Touched, With};
 use cardwire_model::Realm;
 use std::collections::{HashMap, HashSet, VecDeque};
 use uuid::Uuid;
@@ -44,7 +44,39 @@ pub(super) struct Queue<J> {
 #[derive(Debug, Default)]
 struct Busy {
     batches: usize,
+    /// Rows that no other transaction may touch.
     rows: HashSet<Uuid>,
+    /// Rows that others may hold as well, and by how many commits they are held.
+    held: HashMap<Uuid, usize>,
+}
+
+impl Busy {
+    fn add(&mut self, touched: &Touched) {
+        if touched.with == With::Any {
+            *self.held.entry(touched.row).or_default() += 1;
+        } else {
+            self.rows.insert(touched.row);
+        }
+    }
+
+    fn remove(&mut self, touched: &Touched) {
+        if touched.with == With::Any {
+            let left = self.held.get_mut(&touched.row).map_or(0, |count| {
+                *count -= 1;
+                *count
+            });
+            if left == 0 {
+                self.held.remove(&touched.row);
+            }
+        } else {
+            self.rows.remove(&touched.row);
+        }
+    }
+
+    fn allows(&self, touched: &Touched) -> bool {
+        !self.rows.contains(&touched.row)
+            && (touched.with == With::Any || !self.held.contains_key(&touched.row))
+    }
 }
 
 impl<J> Default for Queue<J> {
@@ -89,12 +121,15 @@ impl<J: Waiting> Queue<J> {
                 abandoned.push(place);
                 continue;
             }
-            let fits = match realm {
-                Some(realm) => !payload.alone && *realm == payload.realm,
-                // Nothing of this realm goes, so nothing can overtake it.
-                None if !self.has_room(&payload.realm) => continue,
-                None => true,
+            // Nothing else of its realm goes, so nothing can overtake it.
+            let is_left_out = match realm {
+                Some(realm) => *realm != payload.realm,
+                None => !self.has_room(&payload.realm),
             };
+            if is_left_out {
+                continue;
+            }
+            let fits = realm.is_none() || !payload.alone;
             if fits && picked.allows(payload) && self.is_free(payload) {
                 picked.add(payload);
                 realm = Some(&payload.realm);
@@ -128,7 +163,7 @@ impl<J: Waiting> Queue<J> {
     fn occupy<'a>(&mut self, realm: &Realm, rows: impl IntoIterator<Item = &'a Touched>) {
         let busy = self.busy.entry(realm.clone()).or_default();
         busy.batches += 1;
-        busy.rows.extend(rows.into_iter().map(|touched| touched.row));
+        rows.into_iter().for_each(|touched| busy.add(touched));
     }
 
     fn has_room(&self, realm: &Realm) -> bool {
@@ -139,16 +174,14 @@ impl<J: Waiting> Queue<J> {
 
     fn is_free(&self, payload: &Payload) -> bool {
         let Some(busy) = self.busy.get(&payload.realm) else { return true };
-        !payload.rows.iter().any(|touched| busy.rows.contains(&touched.row))
+        payload.rows.iter().all(|touched| busy.allows(touched))
     }
 
     /// The commits of a batch are done.
     pub(super) fn release<'a>(&mut self, realm: &Realm, rows: impl IntoIterator<Item = &'a Touched>) {
         let Some(busy) = self.busy.get_mut(realm) else { return };
         busy.batches = busy.batches.saturating_sub(1);
-        for touched in rows {
-            busy.rows.remove(&touched.row);
-        }
+        rows.into_iter().for_each(|touched| busy.remove(touched));
         if busy.batches == 0 {
             self.busy.remove(realm);
         }
@@ -157,28 +190,42 @@ impl<J: Waiting> Queue<J> {
 
 /// What a search has found so far.
 #[derive(Default)]
-struct Picked {
+struct Picked<'a> {
     bytes: usize,
     /// It holds a commit that travels alone.
     closed: bool,
     /// Rows of the batch that take no other commit, and those that take others like it.
     exclusive: HashSet<Uuid>,
     shared: HashSet<Uuid>,
-    /// Rows of commits that have to wait.
-    passed_over: HashSet<(Realm, Uuid)>,
+    /// Commits that have to wait, by realm: until one is picked, those of several realms may have been passed over.
+    passed_over: HashMap<&'a Realm, PassedOver>,
 }
 
-impl Picked {
+/// Rows of commits that have to wait.
+#[derive(Default)]
+struct PassedOver {
+    rows: HashSet<Uuid>,
+    /// Those that transactions may hold together.
+    held: HashSet<Uuid>,
+}
+
+impl PassedOver {
+    fn allows(&self, touched: &Touched) -> bool {
+        !self.rows.contains(&touched.row) && (touched.with == With::Any || !self.held.contains(&touched.row))
+    }
+}
+
+impl<'a> Picked<'a> {
     fn is_full(&self) -> bool {
         self.closed || self.bytes >= BATCH_BYTES
     }
 
     fn allows(&self, payload: &Payload) -> bool {
+        let passed_over = self.passed_over.get(&payload.realm);
         payload.rows.iter().all(|touched| {
             !self.exclusive.contains(&touched.row)
-                && (touched.shares || !self.shared.contains(&touched.row))
-                && (self.passed_over.is_empty()
-                    || !self.passed_over.contains(&(payload.realm.clone(), touched.row)))
+                && (touched.with != With::None || !self.shared.contains(&touched.row))
+                && passed_over.is_none_or(|passed_over| passed_over.allows(touched))
         })
     }
 
@@ -186,20 +233,24 @@ impl Picked {
         self.bytes += payload.size();
         self.closed |= payload.alone;
         for touched in &payload.rows {
-            let rows = if touched.shares { &mut self.shared } else { &mut self.exclusive };
+            let rows = if touched.with == With::None { &mut self.exclusive } else { &mut self.shared };
             rows.insert(touched.row);
         }
     }
 
-    fn pass_over(&mut self, payload: &Payload) {
-        self.passed_over.extend(payload.rows.iter().map(|touched| (payload.realm.clone(), touched.row)));
+    fn pass_over(&mut self, payload: &'a Payload) {
+        let PassedOver { rows, held } = self.passed_over.entry(&payload.realm).or_default();
+        for touched in &payload.rows {
+            let rows = if touched.with == With::Any { &mut *held } else { &mut *rows };
+            rows.insert(touched.row);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cardwire_model::{BoxId, Commit, Write};
+    use cardwire_model::{BatchId, BoxId, BranchEnd, BranchKey, CloseReason, Commit, Write};
 
     struct Job(Payload, bool);
 
@@ -224,10 +275,14 @@ mod tests {
 
     fn queue(jobs: impl IntoIterator<Item = Job>) -> Queue<Job> {
         let mut queue = Queue::default();
+        wait(&mut queue, jobs);
+        queue
+    }
+
+    fn wait(queue: &mut Queue<Job>, jobs: impl IntoIterator<Item = Job>) {
         for job in jobs {
             queue.push(job);
         }
-        queue
     }
 
     fn boxes(batch: &[Job]) -> Vec<u128> {
@@ -307,6 +362,72 @@ mod tests {
         assert!(queue.take().is_empty());
         release(&mut queue, &first);
         assert_eq!(boxes(&queue.take()), [2, 2]);
+    }
+
+    const BATCH: BatchId = BatchId::from_uuid(Uuid::from_u128(7_000));
+
+    /// Ends a branch, with the turn of its agent.
+    fn ending(index: u32) -> Job {
+        let mut job = nudging(&format!("agent-{index}"), u128::from(index));
+        let end = BranchEnd {
+            key: BranchKey { batch_id: BATCH, index },
+            status: cardwire_model::TaskStatus::Success,
+            deliverable: None,
+            error_detail: None,
+            error_code: None,
+            at: cardwire_model::Timestamp::from_micros(0),
+        };
+        let mut commit = Commit::new(job.0.realm.clone());
+        commit.writes.push(Write::EndBranch(Box::new(end)));
+        job.0.rows.extend(Payload::new(commit).rows);
+        job
+    }
+
+    fn closing() -> Job {
+        let mut job = job("p", &[]);
+        let mut commit = Commit::new(job.0.realm.clone());
+        commit.writes.push(Write::BeginClose { batch_id: BATCH, reason: CloseReason::Deadline });
+        job.0 = Payload::new(commit);
+        job
+    }
+
+    #[test]
+    fn branches_of_a_batch_end_in_several_transactions_but_not_while_it_is_closed() {
+        let mut queue = queue((0..4).map(ending));
+        let first = queue.take();
+        assert_eq!(first.len(), 4);
+        wait(&mut queue, (4..8).map(ending));
+        let second = queue.take();
+        assert_eq!(boxes(&second), [4, 5, 6, 7], "the batch is held by both");
+        queue.push(closing());
+        wait(&mut queue, (8..12).map(ending));
+        release(&mut queue, &first);
+        assert!(queue.take().is_empty(), "it closes after the second, and nobody overtakes it");
+        release(&mut queue, &second);
+        let close = queue.take();
+        assert_eq!((close.len(), boxes(&close)), (1, vec![]));
+        assert!(queue.take().is_empty());
+        release(&mut queue, &close);
+        assert_eq!(boxes(&queue.take()), [8, 9, 10, 11]);
+    }
+
+    #[test]
+    fn an_end_that_has_to_wait_holds_up_its_own_branch_alone() {
+        let mut queue = queue([nudging("agent-1", 99)]);
+        let first = queue.take();
+        wait(&mut queue, (1..5).map(ending));
+        let second = queue.take();
+        assert_eq!(boxes(&second), [2, 3, 4]);
+        // Its branch, not its agent, is what another end of it waits for.
+        let mut again = ending(1);
+        again
+            .0
+            .rows
+            .retain(|touched| touched.row == Touched::branch(BranchKey { batch_id: BATCH, index: 1 }).row);
+        queue.push(again);
+        release(&mut queue, &first);
+        release(&mut queue, &second);
+        assert_eq!(boxes(&queue.take()), [1, 1], "together, in their order");
     }
 
     #[test]
