@@ -68,6 +68,21 @@ CREATE TYPE public.cw_card_fact AS (
 
 ALTER TYPE public.cw_card_fact OWNER TO cardwire_owner;
 
+CREATE TYPE public.cw_event_item AS (
+	event_id uuid,
+	kind text,
+	target text,
+	channel text,
+	agent_id text COLLATE pg_catalog."C",
+	data text,
+	at bigint,
+	agent_turn_id uuid,
+	batch_id uuid,
+	trace_id text
+);
+
+ALTER TYPE public.cw_event_item OWNER TO cardwire_owner;
+
 CREATE TYPE public.cw_head AS (
 	op text,
 	project_id text,
@@ -641,19 +656,10 @@ ALTER TABLE public.cards OWNER TO cardwire_owner;
 CREATE TABLE public.events (
     project_id text NOT NULL COLLATE pg_catalog."C",
     seq bigint NOT NULL,
-    "position" bigint,
-    event_id uuid NOT NULL,
-    kind text NOT NULL,
-    target text NOT NULL,
-    channel text NOT NULL,
-    agent_id text COLLATE pg_catalog."C",
-    data text NOT NULL,
-    at bigint NOT NULL,
-    agent_turn_id uuid,
-    batch_id uuid,
-    trace_id text
-)
-WITH (fillfactor='50');
+    last_position bigint,
+    item_count bigint NOT NULL,
+    items public.cw_event_item[] NOT NULL
+);
 
 ALTER TABLE ONLY public.events FORCE ROW LEVEL SECURITY;
 
@@ -1049,19 +1055,18 @@ $$;
 
 ALTER FUNCTION public.cw_enqueue(in_items public.state_agent_inbox[]) OWNER TO cardwire_owner;
 
-CREATE FUNCTION public.cw_event(in_events public.events[]) RETURNS boolean
+CREATE FUNCTION public.cw_event(in_groups public.events[]) RETURNS boolean
     LANGUAGE plpgsql
     AS $$
 BEGIN
-    INSERT INTO events (project_id, event_id, kind, target, channel, agent_id, data, at, agent_turn_id, batch_id,
-        trace_id)
-    SELECT project_id, event_id, kind, target, channel, agent_id, data, at, agent_turn_id, batch_id, trace_id
-    FROM unnest(in_events);
+    INSERT INTO events (project_id, item_count, items)
+    SELECT project_id, item_count, items
+    FROM unnest(in_groups);
     RETURN true;
 END
 $$;
 
-ALTER FUNCTION public.cw_event(in_events public.events[]) OWNER TO cardwire_owner;
+ALTER FUNCTION public.cw_event(in_groups public.events[]) OWNER TO cardwire_owner;
 
 CREATE FUNCTION public.cw_expect(in_project text, in_rest jsonb) RETURNS boolean
     LANGUAGE plpgsql
@@ -2307,9 +2312,9 @@ CREATE INDEX audit_unsealed ON public.audit USING btree (project_id, seq) WHERE 
 
 CREATE UNIQUE INDEX box_entries_by_card ON public.box_entries USING btree (project_id, box_id, generation, card_id) WHERE (card_id IS NOT NULL);
 
-CREATE UNIQUE INDEX events_by_position ON public.events USING btree (project_id, "position") WHERE ("position" IS NOT NULL);
+CREATE UNIQUE INDEX events_by_position ON public.events USING btree (project_id, last_position) WHERE (last_position IS NOT NULL);
 
-CREATE INDEX events_unnumbered ON public.events USING btree (seq) WHERE ("position" IS NULL);
+CREATE INDEX events_unnumbered ON public.events USING btree (seq) WHERE (last_position IS NULL);
 
 CREATE INDEX resource_passages_lexemes ON public.resource_passages USING gin (lexemes) WITH (fastupdate=off);
 
@@ -2671,7 +2676,7 @@ GRANT UPDATE(deleted_at) ON TABLE public.cards TO cardwire_app;
 GRANT SELECT,INSERT ON TABLE public.events TO cardwire_app;
 GRANT SELECT ON TABLE public.events TO cardwire_system;
 
-GRANT UPDATE("position") ON TABLE public.events TO cardwire_system;
+GRANT UPDATE(last_position) ON TABLE public.events TO cardwire_system;
 
 GRANT SELECT,INSERT ON TABLE public.resource_project_agents TO cardwire_app;
 
@@ -2771,8 +2776,8 @@ GRANT ALL ON FUNCTION public.cw_end_sweep(in_sweeps public.state_pmo_sweeps[]) T
 REVOKE ALL ON FUNCTION public.cw_enqueue(in_items public.state_agent_inbox[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_enqueue(in_items public.state_agent_inbox[]) TO cardwire_app;
 
-REVOKE ALL ON FUNCTION public.cw_event(in_events public.events[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.cw_event(in_events public.events[]) TO cardwire_app;
+REVOKE ALL ON FUNCTION public.cw_event(in_groups public.events[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_event(in_groups public.events[]) TO cardwire_app;
 
 REVOKE ALL ON FUNCTION public.cw_expect(in_project text, in_rest jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_expect(in_project text, in_rest jsonb) TO cardwire_app;

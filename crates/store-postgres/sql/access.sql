@@ -92,7 +92,7 @@ GRANT SELECT (project_id, batch_id, status) ON state_pmo_batches TO {system};
 GRANT SELECT ON state_pmo_sweeps TO {system};
 GRANT SELECT (project_id, kind, namespace, source, part, lexemes) ON resource_passages TO {system};
 GRANT SELECT, DELETE ON answers TO {system};
-GRANT SELECT, UPDATE (position) ON events TO {system};
+GRANT SELECT, UPDATE (last_position) ON events TO {system};
 GRANT SELECT, INSERT, UPDATE (last_position) ON event_heads TO {system};
 
 -- Functions run with the caller's rights; only the app calls them.

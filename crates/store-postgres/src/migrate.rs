@@ -25,6 +25,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { number: 8, name: "sessions", text: include_str!("../migrations/0008_sessions.sql") },
     Migration { number: 9, name: "queued", text: include_str!("../migrations/0009_queued.sql") },
     Migration { number: 10, name: "roster", text: include_str!("../migrations/0010_roster.sql") },
+    Migration { number: 11, name: "event_groups", text: include_str!("../migrations/0011_event_groups.sql") },
 ];
 
 struct Migration {
@@ -79,6 +80,13 @@ pub(crate) async fn migrate(login: &Pool, roles: &Roles) -> Result<(), StoreErro
         applied.push((row.get::<_, i32>(0), row.get::<_, String>(1)));
     }
     check_age(&applied)?;
+    let checksum = repeatable_checksum(roles);
+    let is_made = |(number, stored): &(i32, String)| *number == FUNCTIONS && *stored == checksum;
+    let is_current = applied.iter().any(is_made);
+    if !is_current {
+        // First: a table cannot go while a function takes its rows.
+        run(&tx, DROP_FUNCTIONS).await?;
+    }
     for migration in MIGRATIONS {
         let checksum = Hash256::of(migration.text.as_bytes()).to_string();
         match applied.iter().find(|(number, _)| *number == migration.number) {
@@ -90,10 +98,7 @@ pub(crate) async fn migrate(login: &Pool, roles: &Roles) -> Result<(), StoreErro
             }
         }
     }
-    let checksum = repeatable_checksum(roles);
-    let is_current = |(number, stored): &(i32, String)| *number == FUNCTIONS && *stored == checksum;
-    if !applied.iter().any(is_current) {
-        run(&tx, DROP_FUNCTIONS).await?;
+    if !is_current {
         for function in sql::FUNCTIONS {
             run(&tx, function).await?;
         }

@@ -1,7 +1,8 @@
 //! The sequencer: gives committed events their places in the log (NF-08).
 //!
 //! Writers draw `seq` from a sequence and never wait for each other; the order of `seq` is not the order of commits.
-//! The sequencer gives `position` afterwards, and only `position` is ever shown.
+//! The sequencer gives `last_position` afterwards, and only positions are ever shown. The events of a transaction are
+//! a group or a few, with one `seq` and one `last_position` each; within a group they are in their order.
 //!
 //! **Why a reader never misses an event.** A run takes the lock first and looks for events in a *later* statement,
 //! whose snapshot (READ COMMITTED) holds everything committed before, the work of earlier runs included: a
@@ -21,6 +22,7 @@
 
 use crate::{
     error::{pool_error, store_error},
+    rows::number,
     sql,
 };
 use cardwire_store::StoreError;
@@ -28,21 +30,26 @@ use deadpool_postgres::Pool;
 use futures_util::future::join4;
 use tokio_postgres::types::ToSql;
 
-/// Events numbered in one transaction: long enough to be cheap, short enough to be seen soon.
-const BATCH: u64 = 10_000;
+/// Groups of events numbered in one transaction: long enough to be cheap, short enough to be seen soon.
+const BATCH: u64 = 1_000;
 
 const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 const COMMIT: &str = "COMMIT";
 /// Any number will do as long as every sequencer of a database takes the same one.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(4846791580151137091)";
 
+struct Numbered {
+    groups: u64,
+    events: u64,
+}
+
 /// Numbers what is committed now, and answers how many events that were.
 pub(crate) async fn number_events(pool: &Pool) -> Result<u64, StoreError> {
     let mut total = 0;
     loop {
-        let numbered = number_batch(pool).await?;
-        total += numbered;
-        if numbered < BATCH {
+        let Numbered { groups, events } = number_batch(pool).await?;
+        total += events;
+        if groups < BATCH {
             return Ok(total);
         }
     }
@@ -50,20 +57,20 @@ pub(crate) async fn number_events(pool: &Pool) -> Result<u64, StoreError> {
 
 /// One transaction in one round trip. The statements are sent together but run one after the other, each with a
 /// snapshot of its own.
-async fn number_batch(pool: &Pool) -> Result<u64, StoreError> {
+async fn number_batch(pool: &Pool) -> Result<Numbered, StoreError> {
     let client = pool.get().await.map_err(pool_error)?;
-    let [begin, lock, number, commit] = {
+    let [begin, lock, give, commit] = {
         let prepare = |sql| client.prepare_cached(sql);
         [prepare(BEGIN).await, prepare(LOCK).await, prepare(sql::NUMBER_EVENTS).await, prepare(COMMIT).await]
     };
     let (begin, lock) = (begin.map_err(store_error)?, lock.map_err(store_error)?);
-    let (number, commit) = (number.map_err(store_error)?, commit.map_err(store_error)?);
+    let (give, commit) = (give.map_err(store_error)?, commit.map_err(store_error)?);
     let limit = crate::number::to_bigint(BATCH);
     let params: [&(dyn ToSql + Sync); 1] = [&limit];
     let (begun, locked, numbered, committed) = join4(
         client.execute(&begin, &[]),
         client.execute(&lock, &[]),
-        client.execute(&number, &params),
+        client.query_one(&give, &params),
         client.execute(&commit, &[]),
     )
     .await;
@@ -72,5 +79,5 @@ async fn number_batch(pool: &Pool) -> Result<u64, StoreError> {
     // A COMMIT after a failed statement says Ok and rolls back, so this is looked at first.
     let numbered = numbered.map_err(store_error)?;
     committed.map_err(store_error)?;
-    Ok(numbered)
+    Ok(Numbered { groups: number(&numbered, 0, "groups")?, events: number(&numbered, 1, "events")? })
 }

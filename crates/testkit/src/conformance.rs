@@ -160,6 +160,7 @@ macro_rules! conformance_tests {
                 positions_are_contiguous_from_one_per_project
                 events_come_back_with_every_field
                 events_are_read_after_a_position_up_to_a_limit_and_by_agent
+                many_events_of_one_commit_are_read_in_pages
                 events_are_filtered_by_turn_batch_and_trace
                 a_refused_commit_leaves_no_gap
                 readers_never_miss_or_reorder_under_concurrent_writers

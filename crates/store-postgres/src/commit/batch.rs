@@ -8,8 +8,8 @@ use super::{
     pmo::PmoRows,
     rest::Rest,
     row::{
-        AgentRow, Append, BoxRow, CardRow, EdgeRow, EntryRow, EventRow, HeadRow, HeadWrite, IdentityEdgeRow,
-        InboxRow, InboxUpdateRow, JsonText, Output, SessionChangeRow, SessionRow, StepRow,
+        AgentRow, Append, BoxRow, CardRow, EdgeRow, EntryRow, EventItem, EventsRow, HeadRow, HeadWrite,
+        IdentityEdgeRow, InboxRow, InboxUpdateRow, JsonText, Output, SessionChangeRow, SessionRow, StepRow,
     },
     sessions::SessionWrite,
 };
@@ -30,6 +30,9 @@ use uuid::Uuid;
 
 /// How often a commit is sent again when the server gave up for reasons of timing.
 const ATTEMPTS: usize = 4;
+
+/// Events in one row: a reader who wants one of them is given the row.
+const GROUP_EVENTS: usize = 128;
 
 /// The parameters of `cw_commit`. Absent kinds are null, which costs the server nothing.
 struct Batch<'a> {
@@ -59,7 +62,7 @@ struct Batch<'a> {
     new_agents: Option<Vec<AgentRow<'a>>>,
     identity_edges: Option<Vec<IdentityEdgeRow<'a>>>,
     passages: Option<PassageRows<'a>>,
-    events: Option<Vec<EventRow<'a>>>,
+    events: Option<Vec<EventsRow<'a>>>,
     rest: Option<JsonText>,
 }
 
@@ -129,7 +132,7 @@ impl<'a> Batch<'a> {
             new_agents: sorted(agents_made, |a, b| a.agent.id.cmp(&b.agent.id)),
             identity_edges: sorted(identity_edges, |a, b| a.edge.id.cmp(&b.edge.id)),
             passages: PassageRows::new(project, payloads.iter().flat_map(|payload| &payload.passages)),
-            events: all(payloads, |payload| &payload.events, |event| EventRow { project, event }),
+            events: some(events(project, payloads)),
             rest: rest(payloads),
         }
     }
@@ -230,6 +233,18 @@ fn entries<'a>(project: &'a str, payloads: &'a [&'a Payload]) -> Vec<EntryRow<'a
     let boxes = payloads.iter().flat_map(|payload| &payload.new_boxes);
     let numbered = boxes.flat_map(|new| new.entries.iter().enumerate().map(move |entry| (&new.head, entry)));
     numbered.map(|(head, (seq, entry))| EntryRow { project, head, seq, entry }).collect()
+}
+
+/// The events of all payloads in groups, in their order.
+fn events<'a>(project: &'a str, payloads: &'a [&'a Payload]) -> Vec<EventsRow<'a>> {
+    let mut groups: Vec<EventsRow<'a>> = vec![];
+    for event in payloads.iter().flat_map(|payload| &payload.events) {
+        match groups.last_mut().filter(|group| group.items.len() < GROUP_EVENTS) {
+            Some(group) => group.items.push(EventItem(event)),
+            None => groups.push(EventsRow { project, items: vec![EventItem(event)] }),
+        }
+    }
+    groups
 }
 
 /// The first update of each row, and those that follow on it. Both stay sorted.

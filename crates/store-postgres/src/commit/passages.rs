@@ -4,7 +4,7 @@
 //! come out: what is put before its source is dropped does not come, and of two passages at one place the last one does.
 //! Invariant: what is kept, dropped and then put, is the same as the writes of all commits applied in turn.
 
-use super::row::{PassageRow, SourceRow, put_lists};
+use super::row::{PassageRow, SourceRow, put_fields};
 use bytes::BytesMut;
 use cardwire_model::{Passage, Shelf};
 use std::{
@@ -92,7 +92,7 @@ fn some<T>(rows: Vec<T>) -> Option<Vec<T>> {
 
 impl ToSql for PassageRows<'_> {
     fn to_sql(&self, ty: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
-        put_lists(ty, &[&self.shelves, &self.dropped, &self.passages], out)
+        put_fields(ty, &[&self.shelves, &self.dropped, &self.passages], out)
     }
 
     fn accepts(ty: &Type) -> bool {

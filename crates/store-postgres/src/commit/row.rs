@@ -81,12 +81,16 @@ pub(super) struct EntryRow<'a> {
     pub(super) entry: &'a Entry,
 }
 
-/// A row of `events` that has no `seq` and no `position` yet.
+/// A row of `events` that has no `seq` and no `last_position` yet.
 #[derive(Debug)]
-pub(super) struct EventRow<'a> {
+pub(super) struct EventsRow<'a> {
     pub(super) project: &'a str,
-    pub(super) event: &'a NewEvent,
+    pub(super) items: Vec<EventItem<'a>>,
 }
+
+/// A value of type `cw_event_item`.
+#[derive(Debug)]
+pub(super) struct EventItem<'a>(pub(super) &'a NewEvent);
 
 /// A value of type `cw_append`.
 #[derive(Debug, Clone)]
@@ -102,7 +106,7 @@ pub(super) struct Append {
 #[derive(Debug)]
 pub(super) struct JsonText(pub(super) String);
 
-composite_to_sql!(CardRow<'_>, BoxRow<'_>, EntryRow<'_>, EventRow<'_>, Append);
+composite_to_sql!(CardRow<'_>, BoxRow<'_>, EntryRow<'_>, EventItem<'_>, Append);
 
 impl Composite for CardRow<'_> {
     const TYPE: &'static str = "cards";
@@ -169,14 +173,24 @@ impl Composite for EntryRow<'_> {
     }
 }
 
-impl Composite for EventRow<'_> {
-    const TYPE: &'static str = "events";
+impl ToSql for EventsRow<'_> {
+    fn to_sql(&self, ty: &Type, out: &mut BytesMut) -> Encoded<IsNull> {
+        let count = i64::try_from(self.items.len())?;
+        put_fields(ty, &[&self.project, &None::<i64>, &None::<i64>, &count, &self.items], out)
+    }
+
+    fn accepts(ty: &Type) -> bool {
+        is_composite(ty, "events")
+    }
+
+    to_sql_checked!();
+}
+
+impl Composite for EventItem<'_> {
+    const TYPE: &'static str = "cw_event_item";
 
     fn put(&self, row: &mut Fields<'_>) -> Encoded<()> {
-        let event = self.event;
-        row.put(&Type::TEXT, &self.project)?;
-        row.put(&Type::INT8, &None::<i64>)?;
-        row.put(&Type::INT8, &None::<i64>)?;
+        let Self(event) = self;
         row.put(&Type::UUID, &event.id.uuid())?;
         row.put(&Type::TEXT, &event.kind.as_str())?;
         row.put(&Type::TEXT, &event.target)?;
@@ -232,18 +246,19 @@ impl ToSql for JsonText {
     to_sql_checked!();
 }
 
-/// Writes a composite value whose fields are lists, with their types as the server names them.
-pub(super) fn put_lists(ty: &Type, lists: &[&dyn ToSql], out: &mut BytesMut) -> Encoded<IsNull> {
+/// Writes a composite value some of whose fields are lists of our own types, with their types as the server names
+/// them.
+pub(super) fn put_fields(ty: &Type, values: &[&dyn ToSql], out: &mut BytesMut) -> Encoded<IsNull> {
     let fields = if let Kind::Composite(fields) = ty.kind() { fields.as_slice() } else { &[] };
-    if fields.len() != lists.len() {
+    if fields.len() != values.len() {
         return Err(format!("{} has other fields", ty.name()).into());
     }
-    out.put_i32(i32::try_from(lists.len())?);
-    for (field, list) in fields.iter().zip(lists) {
+    out.put_i32(i32::try_from(values.len())?);
+    for (field, value) in fields.iter().zip(values) {
         out.put_u32(field.type_().oid());
         let at = out.len();
         out.put_i32(-1);
-        if let IsNull::No = list.to_sql_checked(field.type_(), out)? {
+        if let IsNull::No = value.to_sql_checked(field.type_(), out)? {
             let length = i32::try_from(out.len() - at - 4)?;
             out[at..at + 4].copy_from_slice(&length.to_be_bytes());
         }

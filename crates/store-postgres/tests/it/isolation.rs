@@ -139,7 +139,7 @@ async fn the_app_can_change_only_what_may_move() {
         "UPDATE cards SET content = '\"forged\"'",
         "UPDATE cards SET project_id = 'p2'",
         "UPDATE box_entries SET seq = 9",
-        "UPDATE events SET position = 9",
+        "UPDATE events SET last_position = 9",
         "UPDATE event_heads SET last_position = 9",
         "UPDATE audit SET subject = 'forged'",
         "UPDATE tokens SET secret_hash = ''",
@@ -205,7 +205,7 @@ async fn the_system_reads_no_facts_and_writes_only_places_and_forgetting() {
         assert_eq!(refused(&system, &format!("SELECT * FROM {table}")).await, "42501", "{table}");
     }
     for statement in [
-        "UPDATE events SET data = '{}'",
+        "UPDATE events SET items = '{}'",
         "DELETE FROM events",
         "UPDATE audit SET position = 1",
         "UPDATE tokens SET revoked_at = NULL",

@@ -1,7 +1,9 @@
 //! The migration runner: many starters at once, drift, and databases of the future.
 
-use crate::scratch::{Scratch, refusal};
-use cardwire_store::{Catalog, Store};
+use crate::scratch::{Scratch, create_project, refusal};
+use cardwire_model::Commit;
+use cardwire_store::{Catalog, EventFilter, Store};
+use cardwire_testkit::{SeededIds, fixtures::event};
 use tokio::task::JoinSet;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -15,7 +17,7 @@ async fn eight_starters_on_an_empty_database_all_succeed() {
     }
     for store in starters.join_all().await {
         let store = store.expect("every starter succeeds");
-        assert_eq!(store.health().await.unwrap().schema, 10);
+        assert_eq!(store.health().await.unwrap().schema, 11);
         store.close().await;
     }
     let numbers = scratch.column("SELECT number || ' ' || name FROM schema_migrations ORDER BY number").await;
@@ -32,7 +34,8 @@ async fn eight_starters_on_an_empty_database_all_succeed() {
             "7 batches",
             "8 sessions",
             "9 queued",
-            "10 roster"
+            "10 roster",
+            "11 event_groups"
         ]
     );
 }
@@ -52,7 +55,7 @@ async fn a_database_newer_than_the_program_is_refused() {
     scratch.open().await.close().await;
     scratch.execute("INSERT INTO schema_migrations VALUES (99, 'later', 'x', 0)").await;
     let why = refusal(scratch.try_open().await);
-    assert!(why.contains("newer than this program's 0010"), "{why}");
+    assert!(why.contains("newer than this program's 0011"), "{why}");
 }
 
 /// Whatever an older program left behind, the functions are those of this one.
@@ -94,4 +97,55 @@ async fn tables_belong_to_the_owner_and_nobody_can_log_in_as_a_role() {
         )
         .await;
     assert_eq!(able, [] as [&str; 0]);
+}
+
+/// 0011: what was a row for each event is groups of them, in the same places; what had no place gets the next ones.
+#[tokio::test]
+async fn a_log_of_single_events_is_grouped() {
+    let scratch = Scratch::new().await;
+    let store = scratch.open().await;
+    let (p, q) = (create_project(&store, "p").await, create_project(&store, "q").await);
+    store.close().await;
+    // As 0010 left it.
+    scratch
+        .execute(
+            "INSERT INTO event_heads VALUES ('p', 300), ('q', 1);
+             SET ROLE cardwire_owner;
+             DELETE FROM schema_migrations WHERE number IN (0, 11);
+             DROP TABLE events CASCADE;
+             DROP TYPE cw_event_item;
+             CREATE TABLE events (
+                 project_id text COLLATE \"C\" NOT NULL, seq bigint GENERATED ALWAYS AS IDENTITY, position bigint,
+                 event_id uuid NOT NULL, kind text NOT NULL, target text NOT NULL, channel text NOT NULL,
+                 agent_id text COLLATE \"C\", data text NOT NULL, at bigint NOT NULL, agent_turn_id uuid,
+                 batch_id uuid, trace_id text);
+             CREATE UNIQUE INDEX events_by_position ON events (project_id, position) WHERE position IS NOT NULL;
+             CREATE INDEX events_unnumbered ON events (seq) WHERE position IS NULL;
+             INSERT INTO events (project_id, position, event_id, kind, target, channel, agent_id, data, at)
+             SELECT 'p', 301 - n, gen_random_uuid(), 'card.created', 't' || 301 - n, 'public', 'a', '{}', n
+             FROM generate_series(1, 300) AS n;
+             INSERT INTO events (project_id, position, event_id, kind, target, channel, data, at)
+             SELECT p, CASE WHEN p = 'q' AND n = 1 THEN 1 END, gen_random_uuid(), 'card.created', 't' || n, 'public',
+                 '{}', n
+             FROM (VALUES ('q', 1), ('p', 301), ('q', 2), ('p', 302)) AS v (p, n);
+             ALTER TABLE events FORCE ROW LEVEL SECURITY",
+        )
+        .await;
+
+    let store = scratch.open().await;
+    assert_eq!(store.health().await.unwrap().unnumbered_events, 3);
+    let before = store.events(&p, 0, &EventFilter::default(), 1_000).await.unwrap();
+    assert_eq!(before.len(), 300);
+    assert_eq!(store.number_events().await.unwrap(), 3);
+    let mut commit = Commit::new(p.clone());
+    commit.events.push(event(SeededIds::new(1).event(), "t303", None));
+    store.commit(commit).await.unwrap();
+    assert_eq!(store.number_events().await.unwrap(), 1);
+    for (project, count) in [(p, 303), (q, 2)] {
+        let events = store.events(&project, 0, &EventFilter::default(), 1_000).await.unwrap();
+        let told: Vec<_> = events.iter().map(|found| (found.position, found.event.target.clone())).collect();
+        assert_eq!(told, (1..=count).map(|n| (n, format!("t{n}"))).collect::<Vec<_>>());
+        assert!(events.iter().take(300).all(|found| found.event.agent_id.is_some() == (count > 2)));
+    }
+    store.close().await;
 }

@@ -31,8 +31,9 @@ async fn slow_writer(scratch: &Scratch, project: &str, target: &str) -> Connecti
     slow.client
         .batch_execute(&format!(
             "BEGIN; SELECT set_config('cardwire.project', '{project}', true);
-             INSERT INTO events (project_id, event_id, kind, target, channel, data, at)
-             VALUES ('{project}', gen_random_uuid(), 'card.created', '{target}', 'public', '{{}}', 0)"
+             INSERT INTO events (project_id, item_count, items)
+             VALUES ('{project}', 1, ARRAY[ROW (gen_random_uuid(), 'card.created', '{target}', 'public', NULL, '{{}}', 0,
+                 NULL, NULL, NULL)::cw_event_item])"
         ))
         .await
         .unwrap();

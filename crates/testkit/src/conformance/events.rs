@@ -94,6 +94,40 @@ pub async fn events_are_read_after_a_position_up_to_a_limit_and_by_agent(store: 
     }
 }
 
+/// API-13: one commit can tell more than a reader takes at once; wherever it stops, it resumes exactly.
+pub async fn many_events_of_one_commit_are_read_in_pages(store: Arc<dyn Store>) {
+    const EVENTS: usize = 300;
+    let mut case = Case::new(store).await;
+    let mut commit = case.commit([]);
+    let agents = [Some(agent_id("a")), None];
+    commit.events.extend(
+        (0..EVENTS).map(|number| event(case.ids.event(), &number.to_string(), agents[number % 2].clone())),
+    );
+    let told = commit.events.clone();
+    case.apply(commit).await;
+    let all = log(&case, &case.project).await;
+    assert_eq!(all.iter().map(|found| found.event.clone()).collect::<Vec<_>>(), told);
+    let positions: Vec<_> = all.iter().map(|found| found.position).collect();
+    assert_eq!(positions, (1..=EVENTS as u64).collect::<Vec<_>>());
+    for agent in agents {
+        let filter = EventFilter { agent_id: agent.clone(), ..EventFilter::default() };
+        let wanted = |found: &&Event| agent.is_none() || found.event.agent_id == agent;
+        let mine: Vec<_> = all.iter().filter(wanted).cloned().collect();
+        for page in [7, 127, 128, 129] {
+            let mut seen: Vec<Event> = vec![];
+            loop {
+                let after = seen.last().map_or(0, |found| found.position);
+                let next = case.store.events(&case.project, after, &filter, page).await.unwrap();
+                if next.is_empty() {
+                    break;
+                }
+                seen.extend(next);
+            }
+            assert_eq!(seen, mine, "in pages of {page}");
+        }
+    }
+}
+
 /// API-13: readers follow one turn, batch or trace, or what several of these have in common.
 pub async fn events_are_filtered_by_turn_batch_and_trace(store: Arc<dyn Store>) {
     let mut case = Case::new(store).await;

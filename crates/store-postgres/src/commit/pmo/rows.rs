@@ -4,7 +4,7 @@
 
 use super::{PmoWrites, Spend};
 use crate::commit::row::{
-    BatchChangeRow, BatchLock, BatchRow, BranchRow, BranchWrite, GrantRow, Spending, SweepRow, put_lists,
+    BatchChangeRow, BatchLock, BatchRow, BranchRow, BranchWrite, GrantRow, Spending, SweepRow, put_fields,
 };
 use bytes::BytesMut;
 use cardwire_model::{BranchKey, Sweep, TurnId};
@@ -169,7 +169,7 @@ impl ToSql for PmoRows<'_> {
             &self.grants,
             &self.spends,
         ];
-        put_lists(ty, &lists, out)
+        put_fields(ty, &lists, out)
     }
 
     fn accepts(ty: &Type) -> bool {

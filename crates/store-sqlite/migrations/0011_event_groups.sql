@@ -1,0 +1,2 @@
+-- Nothing changes here: the writer gives an event its position while it writes it, so a row for each is written once,
+-- and into one tree. The other backend numbers events later and keeps them in groups.
