@@ -6,7 +6,7 @@ use crate::{
     worker::Agent,
 };
 use cardwire_model::{Generation, ProjectId};
-use cardwire_store::{Catalog, Horizon, RowFilter, Store, Turns};
+use cardwire_store::{Catalog, EventFilter, Horizon, RowFilter, Store, Turns};
 use cardwire_store_postgres::PostgresStore;
 use cardwire_testkit::fixtures::{agent_id, at};
 
@@ -37,6 +37,10 @@ INSERT INTO state_agent_steps (project_id, step_id, agent_id, agent_turn_id, tur
     output_len, metadata, updated_at)
     SELECT 'p1', 'other-' || n, 'other-' || n, gen_random_uuid(), 0, 't', 0, 'p', 0, '{}', 0
     FROM generate_series(1, 3000) n;
+INSERT INTO events (project_id, last_position, item_count, items)
+    SELECT 'p1', n + 100000, 1, ARRAY[ROW (gen_random_uuid(), 'card.created', 't', 'public', NULL, '{}', 0, NULL, NULL,
+        NULL)::cw_event_item]
+    FROM generate_series(1, 3000) n;
 INSERT INTO state_pmo_batches SELECT 'p1', gen_random_uuid(), 'parent', gen_random_uuid(), 1, 'c', 'public', 't', 1, 1,
     false, 0, 0, 100, NULL, 0, 'success', NULL, NULL, 9 FROM generate_series(1, 3000)";
 
@@ -53,6 +57,7 @@ async fn lists(store: &PostgresStore, project: &ProjectId, agent: &Agent) {
     store.identity_edges(project, &of_agent, None, 2).await.unwrap();
     store.heads(project, Some(&agent_id("z")), 2).await.unwrap();
     store.roster(project, None, None, 2).await.unwrap();
+    store.events(project, 0, &EventFilter::default(), 2).await.unwrap();
     let entries = store.box_cards(project, agent.output_box, Generation::FIRST, 0).await.unwrap();
     let cards: Vec<_> = entries.iter().filter_map(|entry| entry.card.as_ref()).map(|card| card.id).collect();
     assert_eq!(store.cards(project, &cards).await.unwrap().len(), entries.len());
