@@ -445,6 +445,27 @@ $$;
 
 ALTER FUNCTION public.cw_add_identity_edge(in_edges public.state_identity_edges[]) OWNER TO cardwire_owner;
 
+CREATE FUNCTION public.cw_add_snapshot(in_heads public.cw_head[]) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO state_snapshots (project_id, agent_id, active_agent_turn_id, inbox_id, profile_box_id,
+        context_box_id, output_box_id, last_output_box_id, turn_epoch, output_watermark, depth, dispatched_at,
+        channel_id, worker_target, trace_id, parent_step_id, status, waiting_tool_count, resume_deadline,
+        last_doorbell_at, deliverable_card_id, open_calls, marks, updated_at)
+    SELECT project_id, agent_id, active_agent_turn_id, inbox_id, profile_box_id, context_box_id, output_box_id,
+        last_output_box_id, turn_epoch, output_watermark, depth, dispatched_at, channel_id, worker_target, trace_id,
+        parent_step_id, status, waiting_tool_count, resume_deadline, last_doorbell_at, deliverable_card_id,
+        open_calls, marks, updated_at
+    FROM unnest(in_heads)
+    WHERE op IN ('create', 'move')
+    ON CONFLICT (project_id, agent_id) DO NOTHING;
+    RETURN true;
+END
+$$;
+
+ALTER FUNCTION public.cw_add_snapshot(in_heads public.cw_head[]) OWNER TO cardwire_owner;
+
 CREATE FUNCTION public.cw_add_sweep(in_sweeps public.state_pmo_sweeps[]) RETURNS boolean
     LANGUAGE plpgsql
     AS $$
@@ -721,7 +742,7 @@ ALTER TABLE ONLY public.state_sessions FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE public.state_sessions OWNER TO cardwire_owner;
 
-CREATE FUNCTION public.cw_commit(in_project text, in_boxes uuid[], in_outputs public.cw_output[], in_new_boxes public.card_boxes[], in_entries public.box_entries[], in_cards public.cards[], in_appends public.cw_append[], in_agents text[], in_moves public.cw_head[], in_new_heads public.cw_head[], in_heads public.cw_head[], in_pmo public.cw_pmo_writes, in_new_sessions public.state_sessions[], in_sessions public.cw_session[], in_inbox public.state_agent_inbox[], in_inbox_updates public.cw_inbox_update[], in_more_inbox_updates public.cw_inbox_update[], in_edges public.state_execution_edges[], in_steps public.state_agent_steps[], in_step_updates public.state_agent_steps[], in_new_agents public.resource_project_agents[], in_identity_edges public.state_identity_edges[], in_passages public.cw_passage_writes, in_events public.events[], in_rest jsonb) RETURNS void
+CREATE FUNCTION public.cw_commit(in_project text, in_boxes uuid[], in_outputs public.cw_output[], in_new_boxes public.card_boxes[], in_entries public.box_entries[], in_cards public.cards[], in_appends public.cw_append[], in_agents text[], in_moves public.cw_head[], in_copied integer, in_new_heads public.cw_head[], in_heads public.cw_head[], in_pmo public.cw_pmo_writes, in_new_sessions public.state_sessions[], in_sessions public.cw_session[], in_inbox public.state_agent_inbox[], in_inbox_updates public.cw_inbox_update[], in_more_inbox_updates public.cw_inbox_update[], in_edges public.state_execution_edges[], in_steps public.state_agent_steps[], in_step_updates public.state_agent_steps[], in_new_agents public.resource_project_agents[], in_identity_edges public.state_identity_edges[], in_passages public.cw_passage_writes, in_events public.events[], in_rest jsonb) RETURNS void
     LANGUAGE plpgsql
     AS $$
 DECLARE
@@ -753,7 +774,7 @@ BEGIN
         done := cw_lock_heads(in_project, in_agents);
     END IF;
     IF in_moves IS NOT NULL THEN
-        done := cw_move_head(in_moves);
+        done := cw_move_head(in_moves, in_copied);
     END IF;
     IF in_new_heads IS NOT NULL THEN
         done := cw_create_head(in_new_heads);
@@ -816,7 +837,7 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION public.cw_commit(in_project text, in_boxes uuid[], in_outputs public.cw_output[], in_new_boxes public.card_boxes[], in_entries public.box_entries[], in_cards public.cards[], in_appends public.cw_append[], in_agents text[], in_moves public.cw_head[], in_new_heads public.cw_head[], in_heads public.cw_head[], in_pmo public.cw_pmo_writes, in_new_sessions public.state_sessions[], in_sessions public.cw_session[], in_inbox public.state_agent_inbox[], in_inbox_updates public.cw_inbox_update[], in_more_inbox_updates public.cw_inbox_update[], in_edges public.state_execution_edges[], in_steps public.state_agent_steps[], in_step_updates public.state_agent_steps[], in_new_agents public.resource_project_agents[], in_identity_edges public.state_identity_edges[], in_passages public.cw_passage_writes, in_events public.events[], in_rest jsonb) OWNER TO cardwire_owner;
+ALTER FUNCTION public.cw_commit(in_project text, in_boxes uuid[], in_outputs public.cw_output[], in_new_boxes public.card_boxes[], in_entries public.box_entries[], in_cards public.cards[], in_appends public.cw_append[], in_agents text[], in_moves public.cw_head[], in_copied integer, in_new_heads public.cw_head[], in_heads public.cw_head[], in_pmo public.cw_pmo_writes, in_new_sessions public.state_sessions[], in_sessions public.cw_session[], in_inbox public.state_agent_inbox[], in_inbox_updates public.cw_inbox_update[], in_more_inbox_updates public.cw_inbox_update[], in_edges public.state_execution_edges[], in_steps public.state_agent_steps[], in_step_updates public.state_agent_steps[], in_new_agents public.resource_project_agents[], in_identity_edges public.state_identity_edges[], in_passages public.cw_passage_writes, in_events public.events[], in_rest jsonb) OWNER TO cardwire_owner;
 
 CREATE FUNCTION public.cw_count_deletion(in_project text, in_count integer) RETURNS boolean
     LANGUAGE plpgsql
@@ -884,6 +905,9 @@ ALTER FUNCTION public.cw_create_boxes(in_boxes public.card_boxes[], in_entries p
 CREATE FUNCTION public.cw_create_head(in_heads public.cw_head[]) RETURNS boolean
     LANGUAGE plpgsql
     AS $$
+DECLARE
+    copied integer;
+    newer integer;
 BEGIN
     INSERT INTO state_agent_state_head (project_id, agent_id, active_agent_turn_id, inbox_id, profile_box_id,
         context_box_id, output_box_id, last_output_box_id, turn_epoch, output_watermark, depth, dispatched_at,
@@ -894,16 +918,19 @@ BEGIN
         parent_step_id, status, waiting_tool_count, resume_deadline, last_doorbell_at, deliverable_card_id,
         open_calls, marks, updated_at, queued, status <> 'idle' OR queued > 0
     FROM unnest(in_heads);
-    IF EXISTS (
-        SELECT 1
-        FROM unnest(in_heads) AS u
-        JOIN state_snapshots s ON s.project_id = u.project_id AND s.agent_id = u.agent_id
-        WHERE u.op = 'create'
-            AND (s.turn_epoch > u.turn_epoch OR s.turn_epoch = u.turn_epoch AND u.status <> 'idle'))
-    THEN
+    SELECT count(*), count(*) FILTER (
+        WHERE s.turn_epoch > u.turn_epoch OR s.turn_epoch = u.turn_epoch AND u.status <> 'idle')
+    INTO copied, newer
+    FROM unnest(in_heads) AS u
+    JOIN state_snapshots s ON s.project_id = u.project_id AND s.agent_id = u.agent_id
+    WHERE u.op = 'create';
+    IF newer > 0 THEN
         RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'head';
     END IF;
-    RETURN cw_put_snapshot(in_heads);
+    IF copied = 0 THEN
+        RETURN cw_add_snapshot(in_heads);
+    END IF;
+    RETURN cw_put_snapshot(in_heads, cardinality(in_heads));
 END
 $$;
 
@@ -1104,7 +1131,9 @@ DECLARE
 BEGIN
     FOREACH item IN ARRAY in_heads LOOP
         IF item.op = 'move' THEN
-            done := cw_move_head(ARRAY[item]);
+            done := cw_move_head(ARRAY[item], 1);
+        ELSIF item.op = 'stay' THEN
+            done := cw_move_head(ARRAY[item], 0);
         ELSIF item.op = 'nudge' THEN
             done := cw_nudge_head(in_project, item);
         ELSE
@@ -1209,7 +1238,7 @@ $$;
 
 ALTER FUNCTION public.cw_move_branch(in_branches public.cw_branch[]) OWNER TO cardwire_owner;
 
-CREATE FUNCTION public.cw_move_head(in_heads public.cw_head[]) RETURNS boolean
+CREATE FUNCTION public.cw_move_head(in_heads public.cw_head[], in_copied integer) RETURNS boolean
     LANGUAGE plpgsql
     AS $$
 DECLARE
@@ -1227,7 +1256,7 @@ BEGIN
         updated_at = u.updated_at, queued = h.queued + u.queued,
         busy = u.status <> 'idle' OR h.queued + u.queued > 0
     FROM unnest(in_heads) AS u
-    WHERE u.op = 'move' AND h.project_id = u.project_id AND h.agent_id = u.agent_id
+    WHERE u.op IN ('move', 'stay') AND h.project_id = u.project_id AND h.agent_id = u.agent_id
         AND h.turn_epoch = u.guard_epoch AND h.status = u.guard_status
         AND (u.guard_marks IS NULL OR h.marks = u.guard_marks)
         AND h.queued BETWEEN u.queued_min AND u.queued_max AND h.queued + u.queued >= 0;
@@ -1235,11 +1264,14 @@ BEGIN
     IF moved <> cardinality(in_heads) THEN
         RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'head';
     END IF;
-    RETURN cw_put_snapshot(in_heads);
+    IF in_copied > 0 THEN
+        RETURN cw_put_snapshot(in_heads, in_copied);
+    END IF;
+    RETURN true;
 END
 $$;
 
-ALTER FUNCTION public.cw_move_head(in_heads public.cw_head[]) OWNER TO cardwire_owner;
+ALTER FUNCTION public.cw_move_head(in_heads public.cw_head[], in_copied integer) OWNER TO cardwire_owner;
 
 CREATE FUNCTION public.cw_nudge_head(in_project text, item public.cw_head) RETURNS boolean
     LANGUAGE plpgsql
@@ -1546,7 +1578,7 @@ $$;
 
 ALTER FUNCTION public.cw_put_resource(in_project text, in_rows jsonb) OWNER TO cardwire_owner;
 
-CREATE FUNCTION public.cw_put_snapshot(in_heads public.cw_head[]) RETURNS boolean
+CREATE FUNCTION public.cw_put_snapshot(in_heads public.cw_head[], in_copied integer) RETURNS boolean
     LANGUAGE plpgsql
     AS $$
 DECLARE
@@ -1565,25 +1597,14 @@ BEGIN
     FROM unnest(in_heads) AS u
     WHERE u.op IN ('create', 'move') AND s.project_id = u.project_id AND s.agent_id = u.agent_id;
     GET DIAGNOSTICS updated = ROW_COUNT;
-    IF updated < cardinality(in_heads) THEN
-        INSERT INTO state_snapshots (project_id, agent_id, active_agent_turn_id, inbox_id, profile_box_id,
-            context_box_id, output_box_id, last_output_box_id, turn_epoch, output_watermark, depth, dispatched_at,
-            channel_id, worker_target, trace_id, parent_step_id, status, waiting_tool_count, resume_deadline,
-            last_doorbell_at, deliverable_card_id, open_calls, marks, updated_at)
-        SELECT u.project_id, u.agent_id, u.active_agent_turn_id, u.inbox_id, u.profile_box_id,
-            u.context_box_id, u.output_box_id, u.last_output_box_id, u.turn_epoch, u.output_watermark, u.depth,
-            u.dispatched_at, u.channel_id, u.worker_target, u.trace_id, u.parent_step_id, u.status,
-            u.waiting_tool_count, u.resume_deadline, u.last_doorbell_at, u.deliverable_card_id, u.open_calls,
-            u.marks, u.updated_at
-        FROM unnest(in_heads) AS u
-        WHERE NOT EXISTS (
-            SELECT 1 FROM state_snapshots s WHERE s.project_id = u.project_id AND s.agent_id = u.agent_id);
+    IF updated < in_copied THEN
+        RETURN cw_add_snapshot(in_heads);
     END IF;
     RETURN true;
 END
 $$;
 
-ALTER FUNCTION public.cw_put_snapshot(in_heads public.cw_head[]) OWNER TO cardwire_owner;
+ALTER FUNCTION public.cw_put_snapshot(in_heads public.cw_head[], in_copied integer) OWNER TO cardwire_owner;
 
 CREATE FUNCTION public.cw_read_lost(in_project text, in_agent text) RETURNS public.cw_lost
     LANGUAGE plpgsql STABLE
@@ -2632,6 +2653,9 @@ GRANT SELECT,INSERT ON TABLE public.state_identity_edges TO cardwire_app;
 REVOKE ALL ON FUNCTION public.cw_add_identity_edge(in_edges public.state_identity_edges[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_add_identity_edge(in_edges public.state_identity_edges[]) TO cardwire_app;
 
+REVOKE ALL ON FUNCTION public.cw_add_snapshot(in_heads public.cw_head[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_add_snapshot(in_heads public.cw_head[]) TO cardwire_app;
+
 REVOKE ALL ON FUNCTION public.cw_add_sweep(in_sweeps public.state_pmo_sweeps[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_add_sweep(in_sweeps public.state_pmo_sweeps[]) TO cardwire_app;
 
@@ -2728,8 +2752,8 @@ GRANT UPDATE(updated_at) ON TABLE public.state_sessions TO cardwire_app;
 
 GRANT UPDATE(deleted_at) ON TABLE public.state_sessions TO cardwire_app;
 
-REVOKE ALL ON FUNCTION public.cw_commit(in_project text, in_boxes uuid[], in_outputs public.cw_output[], in_new_boxes public.card_boxes[], in_entries public.box_entries[], in_cards public.cards[], in_appends public.cw_append[], in_agents text[], in_moves public.cw_head[], in_new_heads public.cw_head[], in_heads public.cw_head[], in_pmo public.cw_pmo_writes, in_new_sessions public.state_sessions[], in_sessions public.cw_session[], in_inbox public.state_agent_inbox[], in_inbox_updates public.cw_inbox_update[], in_more_inbox_updates public.cw_inbox_update[], in_edges public.state_execution_edges[], in_steps public.state_agent_steps[], in_step_updates public.state_agent_steps[], in_new_agents public.resource_project_agents[], in_identity_edges public.state_identity_edges[], in_passages public.cw_passage_writes, in_events public.events[], in_rest jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.cw_commit(in_project text, in_boxes uuid[], in_outputs public.cw_output[], in_new_boxes public.card_boxes[], in_entries public.box_entries[], in_cards public.cards[], in_appends public.cw_append[], in_agents text[], in_moves public.cw_head[], in_new_heads public.cw_head[], in_heads public.cw_head[], in_pmo public.cw_pmo_writes, in_new_sessions public.state_sessions[], in_sessions public.cw_session[], in_inbox public.state_agent_inbox[], in_inbox_updates public.cw_inbox_update[], in_more_inbox_updates public.cw_inbox_update[], in_edges public.state_execution_edges[], in_steps public.state_agent_steps[], in_step_updates public.state_agent_steps[], in_new_agents public.resource_project_agents[], in_identity_edges public.state_identity_edges[], in_passages public.cw_passage_writes, in_events public.events[], in_rest jsonb) TO cardwire_app;
+REVOKE ALL ON FUNCTION public.cw_commit(in_project text, in_boxes uuid[], in_outputs public.cw_output[], in_new_boxes public.card_boxes[], in_entries public.box_entries[], in_cards public.cards[], in_appends public.cw_append[], in_agents text[], in_moves public.cw_head[], in_copied integer, in_new_heads public.cw_head[], in_heads public.cw_head[], in_pmo public.cw_pmo_writes, in_new_sessions public.state_sessions[], in_sessions public.cw_session[], in_inbox public.state_agent_inbox[], in_inbox_updates public.cw_inbox_update[], in_more_inbox_updates public.cw_inbox_update[], in_edges public.state_execution_edges[], in_steps public.state_agent_steps[], in_step_updates public.state_agent_steps[], in_new_agents public.resource_project_agents[], in_identity_edges public.state_identity_edges[], in_passages public.cw_passage_writes, in_events public.events[], in_rest jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_commit(in_project text, in_boxes uuid[], in_outputs public.cw_output[], in_new_boxes public.card_boxes[], in_entries public.box_entries[], in_cards public.cards[], in_appends public.cw_append[], in_agents text[], in_moves public.cw_head[], in_copied integer, in_new_heads public.cw_head[], in_heads public.cw_head[], in_pmo public.cw_pmo_writes, in_new_sessions public.state_sessions[], in_sessions public.cw_session[], in_inbox public.state_agent_inbox[], in_inbox_updates public.cw_inbox_update[], in_more_inbox_updates public.cw_inbox_update[], in_edges public.state_execution_edges[], in_steps public.state_agent_steps[], in_step_updates public.state_agent_steps[], in_new_agents public.resource_project_agents[], in_identity_edges public.state_identity_edges[], in_passages public.cw_passage_writes, in_events public.events[], in_rest jsonb) TO cardwire_app;
 
 REVOKE ALL ON FUNCTION public.cw_count_deletion(in_project text, in_count integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_count_deletion(in_project text, in_count integer) TO cardwire_app;
@@ -2800,8 +2824,8 @@ GRANT ALL ON FUNCTION public.cw_lock_shelves(in_project text, in_shelves text[])
 REVOKE ALL ON FUNCTION public.cw_move_branch(in_branches public.cw_branch[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_move_branch(in_branches public.cw_branch[]) TO cardwire_app;
 
-REVOKE ALL ON FUNCTION public.cw_move_head(in_heads public.cw_head[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.cw_move_head(in_heads public.cw_head[]) TO cardwire_app;
+REVOKE ALL ON FUNCTION public.cw_move_head(in_heads public.cw_head[], in_copied integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_move_head(in_heads public.cw_head[], in_copied integer) TO cardwire_app;
 
 REVOKE ALL ON FUNCTION public.cw_nudge_head(in_project text, item public.cw_head) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_nudge_head(in_project text, item public.cw_head) TO cardwire_app;
@@ -2839,8 +2863,8 @@ GRANT ALL ON FUNCTION public.cw_put_profile(in_project text, in_rows jsonb) TO c
 REVOKE ALL ON FUNCTION public.cw_put_resource(in_project text, in_rows jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_put_resource(in_project text, in_rows jsonb) TO cardwire_app;
 
-REVOKE ALL ON FUNCTION public.cw_put_snapshot(in_heads public.cw_head[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.cw_put_snapshot(in_heads public.cw_head[]) TO cardwire_app;
+REVOKE ALL ON FUNCTION public.cw_put_snapshot(in_heads public.cw_head[], in_copied integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_put_snapshot(in_heads public.cw_head[], in_copied integer) TO cardwire_app;
 
 REVOKE ALL ON FUNCTION public.cw_read_lost(in_project text, in_agent text) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_read_lost(in_project text, in_agent text) TO cardwire_app;

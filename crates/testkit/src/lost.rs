@@ -4,7 +4,7 @@
 
 use crate::fixtures::{ProjectBuilder, SeededIds, agent_id, at, idle_head, live_head, project_id};
 use cardwire_model::{
-    AgentId, Commit, Conflict, Head, Keys, LiveState, Lost, Nudge, ProjectId, Realm, TurnEpoch, Write,
+    AgentId, Commit, Conflict, Head, Keys, Live, LiveState, Lost, Nudge, ProjectId, Realm, TurnEpoch, Write,
 };
 use cardwire_store::{CommitError, Store};
 
@@ -46,6 +46,12 @@ pub async fn assert_copies_survive(store: &dyn Store, lose: impl AsyncFn(&Projec
     assert!(matches!(write(vec![stale]).await, Err(CommitError::Conflict(Conflict::Head))));
     let found = store.head(&project, &agent).await.unwrap().expect("the head is there");
     assert_eq!((found.queued, found.updated_at), (6, at(500)));
+    // Nor is one copied that stays within its epoch.
+    let running = with_live(&moved, |live| (live.state, live.deliverable) = (LiveState::Running, None));
+    write(vec![stay(&moved, &running)]).await.unwrap();
+    let found = store.head(&project, &agent).await.unwrap();
+    assert_eq!(found, Some(Head { queued: 6, ..running.clone() }));
+    write(vec![stay(&running, &idle_at(&running))]).await.unwrap();
     lose(&project, &agent).await;
     assert_eq!(lost().await, left(&moved));
 
@@ -66,4 +72,37 @@ pub async fn assert_copies_survive(store: &dyn Store, lose: impl AsyncFn(&Projec
         lose(&project, &agent).await;
         assert_eq!(lost().await, left(&rebuilt));
     }
+    // A deliverable is worth a copy; beside a head that needs none, and in one commit with another move of it.
+    let other = agent_id("b");
+    let (held, ended) = (again(8), with_live(&again(8), |live| live.deliverable = card));
+    let beside = live_head(&mut ids, other.clone(), LiveState::Running);
+    write(vec![create(held.clone()), create(beside.clone())]).await.unwrap();
+    let idle_beside = idle_at(&beside);
+    write(vec![stay(&held, &ended), stay(&beside, &idle_beside)]).await.unwrap();
+    lose(&project, &agent).await;
+    assert_eq!(lost().await, left(&ended));
+    write(vec![create(again(9))]).await.unwrap();
+    let later = with_live(&again(10), |live| live.state = LiveState::Dispatched);
+    write(vec![stay(&again(9), &idle_at(&again(9))), stay(&idle_at(&again(9)), &later)]).await.unwrap();
+    lose(&project, &agent).await;
+    assert_eq!(lost().await, left(&later));
+    lose(&project, &other).await;
+    let keys = Keys { agent: Some(other), ..Keys::default() };
+    let found = store.load(&Realm::from(project.clone()), &keys).await.unwrap();
+    assert_eq!(found.lost.and_then(|lost| lost.copy), Some(beside));
+}
+
+fn stay(from: &Head, to: &Head) -> Write {
+    Write::MoveHead { guard: from.guard(), to: Box::new(to.clone()), queued: 0 }
+}
+
+fn with_live(head: &Head, change: impl FnOnce(&mut Live)) -> Head {
+    let mut head = head.clone();
+    change(head.live.as_mut().expect("a live turn"));
+    head
+}
+
+/// The head after its turn, at the same epoch.
+fn idle_at(head: &Head) -> Head {
+    Head { live: None, ..head.clone() }
 }

@@ -37,12 +37,11 @@ pub fn decide(
     };
     let mut commit = Commit::new(project.clone());
     let epoch = lost.copy.as_ref().map_or(TurnEpoch::ZERO, |copy| copy.epoch).max(lost.highest);
-    let copied = lost.copy.as_ref().and_then(|copy| copy.last_output_box);
     let idle = Head {
         agent_id: agent_id.clone(),
         epoch,
         live: None,
-        last_output_box: copied.or(lost.last_output_box),
+        last_output_box: copied_output(lost).or(lost.last_output_box),
         queued: lost.queued,
         updated_at: moment.now,
     };
@@ -63,6 +62,17 @@ pub fn decide(
     let detail = json!({ "turn_epoch": head.epoch.get(), "status": head.status().as_str() });
     commit.audit.push(moment.audit(AuditAction::StateRebuild, agent_id, &detail));
     Ok(Decision { commit, outcome: Rebuilt::Restored(Box::new(head)) })
+}
+
+/// Where the last turn wrote, according to the copy. One that was live when it was copied, and whose row is no longer
+/// open, has ended since: ends within an epoch are not copied.
+fn copied_output(lost: &Lost) -> Option<BoxId> {
+    let copy = lost.copy.as_ref()?;
+    let is_open = |turn| lost.open.as_ref().is_some_and(|item| item.turn_id == turn);
+    match &copy.live {
+        Some(live) if !is_open(live.turn_id) => Some(live.output_box),
+        Some(_) | None => copy.last_output_box,
+    }
 }
 
 /// The turn that was live, dispatched again.
@@ -106,4 +116,75 @@ fn restore(
 
 fn output_len(snapshot: &Snapshot, box_id: BoxId) -> u32 {
     snapshot.boxes.get(&box_id).map_or(0, |head| head.len)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        fixtures::{agent::TestAgent, project},
+        turn::Command,
+    };
+    use cardwire_model::{CardId, Live, Status};
+    use uuid::Uuid;
+
+    /// WD-08, W-14, NF-02: a lost head comes back with a higher epoch, and the turn it had with it.
+    #[test]
+    fn a_lost_head_is_rebuilt_and_its_old_holder_fenced_off() {
+        let (mut agent, fence) = TestAgent::running();
+        let head = agent.head.take().unwrap();
+        let lost = Lost {
+            copy: Some(head.clone()),
+            highest: head.epoch,
+            open: agent.row(fence.turn_id).cloned(),
+            last_output_box: None,
+            queued: 0,
+        };
+        assert_eq!(agent.run(&Command::Heartbeat(fence.clone())), Err(Rejection::Lost("a".parse().unwrap())));
+        let snapshot = Snapshot { lost: Some(lost), ..Snapshot::default() };
+        let decision = decide(&snapshot, &project(), &head.agent_id, 0, &agent.moment).unwrap();
+        let Rebuilt::Restored(restored) = &decision.outcome else { panic!("{:?}", decision.outcome) };
+        assert_eq!((restored.epoch.get(), restored.status()), (2, Status::Dispatched));
+        assert_eq!(restored.live.as_ref().unwrap().output_box, head.live.as_ref().unwrap().output_box);
+        agent.apply(decision.commit);
+        assert!(matches!(agent.run(&Command::Heartbeat(fence)), Err(Rejection::StaleTurn(..))));
+        let empty =
+            Lost { copy: None, highest: TurnEpoch::ZERO, open: None, last_output_box: None, queued: 0 };
+        let snapshot = Snapshot { lost: Some(empty), ..Snapshot::default() };
+        let nothing = decide(&snapshot, &project(), &head.agent_id, 0, &agent.moment).unwrap();
+        assert_eq!(nothing.outcome, Rebuilt::Unknown);
+    }
+
+    /// WD-08: ends within an epoch are not copied, so what the copy says of the last output depends on whether its turn is open.
+    #[test]
+    fn a_rebuilt_head_knows_where_the_last_turn_wrote() {
+        let (agent, fence) = TestAgent::running();
+        let before = BoxId::from_uuid(Uuid::from_u128(77));
+        let head = Head { last_output_box: Some(before), ..agent.head.clone().unwrap() };
+        let output = head.live.as_ref().unwrap().output_box;
+        let idle = Head { live: None, ..head.clone() };
+        let open = agent.row(fence.turn_id).cloned();
+        let cases = [
+            (&head, open, Status::Dispatched, before),
+            (&head, None, Status::Idle, output),
+            (&idle, None, Status::Idle, before),
+        ];
+        for (copy, open, status, last) in cases {
+            assert!(!copy.is_copied_from(&head.guard()), "a move within an epoch");
+            let copy = Some(copy.clone());
+            let lost = Lost { copy, highest: head.epoch, open, last_output_box: None, queued: 0 };
+            let snapshot = Snapshot { lost: Some(lost), ..Snapshot::default() };
+            let decision = decide(&snapshot, &project(), &head.agent_id, 0, &agent.moment).unwrap();
+            let Rebuilt::Restored(restored) = decision.outcome else { panic!("{:?}", decision.outcome) };
+            assert_eq!((restored.status(), restored.last_output_box), (status, Some(last)));
+        }
+        let with = |change: fn(&mut Live)| {
+            let mut head = head.clone();
+            change(head.live.as_mut().unwrap());
+            head
+        };
+        let delivered = with(|live| live.deliverable = Some(CardId::from_uuid(Uuid::nil())));
+        assert!(delivered.is_copied_from(&head.guard()));
+        assert!(Head { epoch: head.epoch.next(), ..idle }.is_copied_from(&head.guard()));
+    }
 }

@@ -6,7 +6,6 @@ use super::{
     finish::Deliverable,
     reap::{Cause, Reap},
     reason::Reason,
-    rebuild::{self, Rebuilt},
     release::Release,
     report::{AfterExecution, Reported},
     step::{NewStep, TakeStep, decide_unmoved},
@@ -23,7 +22,7 @@ use crate::{
     watchdog::{self, Due, Policy},
 };
 use cardwire_model::{
-    Commit, InboxKind, InboxStatus, LiveState, Lost, Snapshot, Status, TaskStatus, TurnEpoch, TurnId, Write,
+    Commit, InboxKind, InboxStatus, LiveState, Status, TaskStatus, TurnEpoch, TurnId, Write,
     card::ToolStatus, limits,
 };
 
@@ -526,32 +525,6 @@ fn poisoned_rows_do_not_stop_the_ones_behind_them() {
     assert_eq!((row.status, row.reason.as_deref()), (InboxStatus::Error, Some("missing_channel")));
     assert_eq!(Reason::of(row), Reason::Watchdog("missing_channel"));
     assert_eq!(agent.task_events(waiting[2]), 1);
-}
-
-/// WD-08, W-14, NF-02: a lost head comes back with a higher epoch, and the turn it had with it.
-#[test]
-fn a_lost_head_is_rebuilt_and_its_old_holder_fenced_off() {
-    let (mut agent, fence) = TestAgent::running();
-    let head = agent.head.take().unwrap();
-    let lost = Lost {
-        copy: Some(head.clone()),
-        highest: head.epoch,
-        open: agent.row(fence.turn_id).cloned(),
-        last_output_box: None,
-        queued: 0,
-    };
-    assert_eq!(agent.run(&Command::Heartbeat(fence.clone())), Err(Rejection::Lost("a".parse().unwrap())));
-    let snapshot = Snapshot { lost: Some(lost), ..Snapshot::default() };
-    let decision = rebuild::decide(&snapshot, &project(), &head.agent_id, 0, &agent.moment).unwrap();
-    let Rebuilt::Restored(restored) = &decision.outcome else { panic!("{:?}", decision.outcome) };
-    assert_eq!((restored.epoch.get(), restored.status()), (2, Status::Dispatched));
-    assert_eq!(restored.live.as_ref().unwrap().output_box, head.live.as_ref().unwrap().output_box);
-    agent.apply(decision.commit);
-    assert!(matches!(agent.run(&Command::Heartbeat(fence)), Err(Rejection::StaleTurn(..))));
-    let empty = Lost { copy: None, highest: TurnEpoch::ZERO, open: None, last_output_box: None, queued: 0 };
-    let snapshot = Snapshot { lost: Some(empty), ..Snapshot::default() };
-    let nothing = rebuild::decide(&snapshot, &project(), &head.agent_id, 0, &agent.moment).unwrap();
-    assert_eq!(nothing.outcome, Rebuilt::Unknown);
 }
 
 /// SEC-07: 100 cards in one request, 256 open calls in one turn.

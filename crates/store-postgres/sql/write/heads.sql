@@ -8,7 +8,9 @@ DECLARE
 BEGIN
     FOREACH item IN ARRAY in_heads LOOP
         IF item.op = 'move' THEN
-            done := cw_move_head(ARRAY[item]);
+            done := cw_move_head(ARRAY[item], 1);
+        ELSIF item.op = 'stay' THEN
+            done := cw_move_head(ARRAY[item], 0);
         ELSIF item.op = 'nudge' THEN
             done := cw_nudge_head(in_project, item);
         ELSE

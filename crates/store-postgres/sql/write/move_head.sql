@@ -1,8 +1,9 @@
--- Heads in new states, if their guards hold, and the copies of them: each head once, sorted by agent by the caller.
+-- Heads in new states, if their guards hold: each once, sorted by agent by the caller; and copies of those that `move`,
+-- `in_copied` of them, not of those that `stay` within their epoch.
 -- `queued` is what is added to the waiting turns; a count below 0 is a guard that does not hold.
 -- The project comes with each row, and nothing else names it, so that no plan can start from all heads of a project;
 -- and a plan that expects few rows here (every equality makes it expect fewer) starts from them.
-CREATE OR REPLACE FUNCTION cw_move_head(in_heads cw_head[]) RETURNS boolean
+CREATE OR REPLACE FUNCTION cw_move_head(in_heads cw_head[], in_copied integer) RETURNS boolean
 LANGUAGE plpgsql AS $$
 DECLARE
     moved integer;
@@ -19,7 +20,7 @@ BEGIN
         updated_at = u.updated_at, queued = h.queued + u.queued,
         busy = u.status <> 'idle' OR h.queued + u.queued > 0
     FROM unnest(in_heads) AS u
-    WHERE u.op = 'move' AND h.project_id = u.project_id AND h.agent_id = u.agent_id
+    WHERE u.op IN ('move', 'stay') AND h.project_id = u.project_id AND h.agent_id = u.agent_id
         AND h.turn_epoch = u.guard_epoch AND h.status = u.guard_status
         AND (u.guard_marks IS NULL OR h.marks = u.guard_marks)
         AND h.queued BETWEEN u.queued_min AND u.queued_max AND h.queued + u.queued >= 0;
@@ -27,6 +28,9 @@ BEGIN
     IF moved <> cardinality(in_heads) THEN
         RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'head';
     END IF;
-    RETURN cw_put_snapshot(in_heads);
+    IF in_copied > 0 THEN
+        RETURN cw_put_snapshot(in_heads, in_copied);
+    END IF;
+    RETURN true;
 END
 $$;

@@ -1,6 +1,26 @@
--- The copies of heads that were created or moved (WD-08), each once. Whoever writes them holds the heads, so nobody
--- else does; and an update that finds its rows writes less to the log than an insert that finds them taken.
-CREATE OR REPLACE FUNCTION cw_put_snapshot(in_heads cw_head[]) RETURNS boolean
+-- The copies of heads (WD-08) that have none yet.
+CREATE OR REPLACE FUNCTION cw_add_snapshot(in_heads cw_head[]) RETURNS boolean
+LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO state_snapshots (project_id, agent_id, active_agent_turn_id, inbox_id, profile_box_id,
+        context_box_id, output_box_id, last_output_box_id, turn_epoch, output_watermark, depth, dispatched_at,
+        channel_id, worker_target, trace_id, parent_step_id, status, waiting_tool_count, resume_deadline,
+        last_doorbell_at, deliverable_card_id, open_calls, marks, updated_at)
+    SELECT project_id, agent_id, active_agent_turn_id, inbox_id, profile_box_id, context_box_id, output_box_id,
+        last_output_box_id, turn_epoch, output_watermark, depth, dispatched_at, channel_id, worker_target, trace_id,
+        parent_step_id, status, waiting_tool_count, resume_deadline, last_doorbell_at, deliverable_card_id,
+        open_calls, marks, updated_at
+    FROM unnest(in_heads)
+    WHERE op IN ('create', 'move')
+    ON CONFLICT (project_id, agent_id) DO NOTHING;
+    RETURN true;
+END
+$$;
+
+-- The copies of heads that were created or moved (WD-08), each once; `in_copied` says how many of the heads are copied.
+-- Whoever writes them holds the heads, so nobody else does; and an update that finds its rows writes less to the log
+-- than an insert that finds them taken.
+CREATE OR REPLACE FUNCTION cw_put_snapshot(in_heads cw_head[], in_copied integer) RETURNS boolean
 LANGUAGE plpgsql AS $$
 DECLARE
     updated integer;
@@ -18,19 +38,8 @@ BEGIN
     FROM unnest(in_heads) AS u
     WHERE u.op IN ('create', 'move') AND s.project_id = u.project_id AND s.agent_id = u.agent_id;
     GET DIAGNOSTICS updated = ROW_COUNT;
-    IF updated < cardinality(in_heads) THEN
-        INSERT INTO state_snapshots (project_id, agent_id, active_agent_turn_id, inbox_id, profile_box_id,
-            context_box_id, output_box_id, last_output_box_id, turn_epoch, output_watermark, depth, dispatched_at,
-            channel_id, worker_target, trace_id, parent_step_id, status, waiting_tool_count, resume_deadline,
-            last_doorbell_at, deliverable_card_id, open_calls, marks, updated_at)
-        SELECT u.project_id, u.agent_id, u.active_agent_turn_id, u.inbox_id, u.profile_box_id,
-            u.context_box_id, u.output_box_id, u.last_output_box_id, u.turn_epoch, u.output_watermark, u.depth,
-            u.dispatched_at, u.channel_id, u.worker_target, u.trace_id, u.parent_step_id, u.status,
-            u.waiting_tool_count, u.resume_deadline, u.last_doorbell_at, u.deliverable_card_id, u.open_calls,
-            u.marks, u.updated_at
-        FROM unnest(in_heads) AS u
-        WHERE NOT EXISTS (
-            SELECT 1 FROM state_snapshots s WHERE s.project_id = u.project_id AND s.agent_id = u.agent_id);
+    IF updated < in_copied THEN
+        RETURN cw_add_snapshot(in_heads);
     END IF;
     RETURN true;
 END

@@ -47,6 +47,8 @@ struct Batch<'a> {
     agents: Option<Vec<&'a str>>,
     /// Moves of heads that nothing else writes, new ones that nothing else writes, and all other writes to heads.
     moves: Option<Vec<HeadRow<'a>>>,
+    /// How many of the moves are copied.
+    copied: i32,
     new_heads: Option<Vec<HeadRow<'a>>>,
     heads: Option<Vec<HeadRow<'a>>>,
     pmo: Option<PmoRows<'a>>,
@@ -116,6 +118,7 @@ impl<'a> Batch<'a> {
             cards: sorted(cards, |a, b| a.card.id.cmp(&b.card.id)),
             appends: some(appends),
             agents: agents(&moves, &heads),
+            copied: moves.iter().filter(|row| row.write.is_copied()).count() as i32,
             moves: some(moves),
             new_heads: some(new_heads),
             heads: some(heads),
@@ -157,6 +160,7 @@ impl<'a> Batch<'a> {
                     &self.appends,
                     &self.agents,
                     &self.moves,
+                    &self.copied,
                     &self.new_heads,
                     &self.heads,
                     &self.pmo,

@@ -11,17 +11,24 @@ use rusqlite::{ToSql, params, params_from_iter};
 
 impl Apply<'_> {
     pub(super) fn create_head(&self, head: &Head) -> Applied {
-        self.put_head(sql::CREATE_HEAD, &head.agent_id, head, params![head.queued])
+        self.put_head(sql::CREATE_HEAD, &head.agent_id, head, params![head.queued], true)
     }
 
     pub(super) fn move_head(&self, guard: &HeadGuard, to: &Head, queued: i32) -> Applied {
         let (epoch, status) = (guard.epoch.get() as i64, guard.status.as_str());
         let rest = params![queued, epoch, status, guard.marks, guard.queued.0, guard.queued.1];
-        self.put_head(sql::MOVE_HEAD, &guard.agent_id, to, rest)
+        self.put_head(sql::MOVE_HEAD, &guard.agent_id, to, rest, to.is_copied_from(guard))
     }
 
-    /// Writes a head and its copy. Both statements take the same row; the first takes `rest` as well.
-    fn put_head(&self, statement: &str, agent: &AgentId, head: &Head, rest: &[&dyn ToSql]) -> Applied {
+    /// Writes a head, and its copy when it `is_copied`. Both statements take the same row; the first takes `rest` as well.
+    fn put_head(
+        &self,
+        statement: &str,
+        agent: &AgentId,
+        head: &Head,
+        rest: &[&dyn ToSql],
+        is_copied: bool,
+    ) -> Applied {
         let live = head.live.as_deref();
         let (waiting, resume_by) = match live.map(|live| live.state) {
             Some(LiveState::Suspended { waiting, resume_by }) => (waiting, Some(resume_by.micros())),
@@ -54,6 +61,9 @@ impl Apply<'_> {
             head.updated_at.micros(),
         ];
         self.run_one(statement, params_from_iter(row.iter().chain(rest)), Conflict::Head)?;
+        if !is_copied {
+            return Ok(());
+        }
         self.run(sql::PUT_SNAPSHOT, row, Conflict::Head).map(drop)
     }
 

@@ -61,6 +61,15 @@ impl HeadWrite {
             Self::Move { guard, .. } | Self::Nudge { guard, .. } => &guard.agent_id,
         }
     }
+
+    /// Whether the copy of the head is written with it.
+    pub(in crate::commit) fn is_copied(&self) -> bool {
+        match self {
+            Self::Create(_) => true,
+            Self::Move { guard, to, .. } => to.is_copied_from(guard),
+            Self::Nudge { .. } => false,
+        }
+    }
 }
 
 impl Composite for HeadRow<'_> {
@@ -69,7 +78,8 @@ impl Composite for HeadRow<'_> {
     fn put(&self, row: &mut Fields<'_>) -> Encoded<()> {
         let (op, guard) = match self.write {
             HeadWrite::Create(_) => ("create", None),
-            HeadWrite::Move { guard, .. } => ("move", Some(guard)),
+            HeadWrite::Move { guard, .. } if self.write.is_copied() => ("move", Some(guard)),
+            HeadWrite::Move { guard, .. } => ("stay", Some(guard)),
             HeadWrite::Nudge { guard, .. } => ("nudge", Some(guard)),
         };
         row.put(&Type::TEXT, &op)?;

@@ -25,7 +25,9 @@ impl State {
         let old = self.guarded(realm, guard)?;
         let agent_id = guard.agent_id.clone();
         let head = Head { agent_id, queued: changed(old.queued, queued)?, ..to.clone() };
-        self.copy_head(realm, &head);
+        if head.is_copied_from(guard) {
+            self.copy_head(realm, &head);
+        }
         self.heads.put((realm.clone(), head.agent_id.clone()), head);
         Ok(())
     }
