@@ -812,7 +812,7 @@ BEGIN
     IF in_step_updates IS NOT NULL THEN
         done := cw_update_step(in_project, in_step_updates);
     END IF;
-    IF in_new_boxes IS NOT NULL THEN
+    IF in_new_boxes IS NOT NULL OR in_entries IS NOT NULL THEN
         done := cw_create_boxes(in_new_boxes, in_entries);
     END IF;
     IF in_new_agents IS NOT NULL THEN
@@ -892,7 +892,9 @@ CREATE FUNCTION public.cw_create_boxes(in_boxes public.card_boxes[], in_entries 
     LANGUAGE plpgsql
     AS $$
 BEGIN
-    INSERT INTO card_boxes SELECT * FROM unnest(in_boxes);
+    IF in_boxes IS NOT NULL THEN
+        INSERT INTO card_boxes SELECT * FROM unnest(in_boxes);
+    END IF;
     IF in_entries IS NOT NULL THEN
         INSERT INTO box_entries SELECT * FROM unnest(in_entries);
     END IF;

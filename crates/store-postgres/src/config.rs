@@ -16,6 +16,8 @@ pub struct PostgresConfig {
     pub connect_timeout: Duration,
     /// After how long the server gives a statement up.
     pub statement_timeout: Duration,
+    /// New rows that one statement writes at most. A commit of more is several statements of one transaction.
+    pub statement_rows: usize,
     /// Certificates (PEM) that vouch for the server; without it, those of the operating system.
     pub root_cert: Option<PathBuf>,
     /// What the names of the roles start with: `<prefix>_owner`, `<prefix>_app`, `<prefix>_system`.
@@ -31,6 +33,7 @@ impl PostgresConfig {
             system_connections: 4,
             connect_timeout: Duration::from_secs(5),
             statement_timeout: Duration::from_secs(30),
+            statement_rows: 2_048,
             root_cert: None,
             role_prefix: "cardwire".to_owned(),
         }

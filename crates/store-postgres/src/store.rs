@@ -33,7 +33,7 @@ impl PostgresStore {
     /// Connects, brings the schema up to date, and proves that tenants are kept apart.
     pub async fn open(config: PostgresConfig) -> Result<Self, StoreError> {
         let roles = Roles::new(&config.role_prefix)?;
-        let lanes = config.app_connections;
+        let (lanes, statement_rows) = (config.app_connections, config.statement_rows);
         let pools = Pools::new(config)?;
         let login = pools.login()?;
         let migrated = migrate::migrate(&login, &roles).await;
@@ -41,7 +41,8 @@ impl PostgresStore {
         migrated?;
         let (app, system) = (pools.app(&roles.app)?, pools.system(&roles.system)?);
         selftest::run(&app, &system, &roles).await?;
-        Ok(Self { loads: Loads::new(app.clone()), lanes: Lanes::start(app.clone(), lanes), app, system })
+        let lanes = Lanes::start(app.clone(), lanes, statement_rows);
+        Ok(Self { loads: Loads::new(app.clone()), lanes, app, system })
     }
 }
 

@@ -89,8 +89,13 @@ pub fn decide(
     commit.writes.push(Write::CreateBatch(Box::new(batch.clone())));
     commit.writes.push(Write::AddEdge(Box::new(join_edge(&batch, EdgePhase::Request, moment))));
     commit.events.push(state_event(&batch, moment));
+    let before = commit.writes.len();
     for (index, (task, given)) in fork.tasks.iter().zip(&given.tasks).enumerate() {
         add_branch(&mut commit, call, &batch, index as u32, task, given, moment)?;
+        if index == 0 {
+            // The others are much alike.
+            commit.writes.reserve((commit.writes.len() - before) * (fork.tasks.len() - 1));
+        }
     }
     let result =
         json!({ "status": "accepted", "batch_id": batch.id.to_string(), "task_count": batch.branches });

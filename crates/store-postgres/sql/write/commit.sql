@@ -1,4 +1,5 @@
--- A commit, or several of one realm: one statement, hence one transaction and one round trip.
+-- A commit, or several of one realm: one statement, hence one transaction and one round trip. A commit of many rows is
+-- several statements of one transaction, cut somewhere in the order that they have here (see src/commit/batch/parts.rs).
 --
 -- What is on the hot path comes as rows, everything else as JSON by kind: parsing JSON costs half as much again as
 -- the whole hot path. `done := f(…)` instead of PERFORM, because plpgsql evaluates it without a query of its own.
@@ -81,7 +82,7 @@ BEGIN
     IF in_step_updates IS NOT NULL THEN
         done := cw_update_step(in_project, in_step_updates);
     END IF;
-    IF in_new_boxes IS NOT NULL THEN
+    IF in_new_boxes IS NOT NULL OR in_entries IS NOT NULL THEN
         done := cw_create_boxes(in_new_boxes, in_entries);
     END IF;
     IF in_new_agents IS NOT NULL THEN

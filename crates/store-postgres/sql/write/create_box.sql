@@ -16,7 +16,9 @@ $$;
 CREATE OR REPLACE FUNCTION cw_create_boxes(in_boxes card_boxes[], in_entries box_entries[]) RETURNS boolean
 LANGUAGE plpgsql AS $$
 BEGIN
-    INSERT INTO card_boxes SELECT * FROM unnest(in_boxes);
+    IF in_boxes IS NOT NULL THEN
+        INSERT INTO card_boxes SELECT * FROM unnest(in_boxes);
+    END IF;
     IF in_entries IS NOT NULL THEN
         INSERT INTO box_entries SELECT * FROM unnest(in_entries);
     END IF;

@@ -1,6 +1,9 @@
-//! One statement: the payloads of one realm as its parameters, sent and answered.
+//! One statement: the payloads of one realm as its parameters, sent and answered. Many rows are several statements of one
+//! transaction ([`parts`]).
 //!
 //! Invariant: rows of a kind are sorted by key, so that no two statements lock the same rows in different orders.
+
+mod parts;
 
 use super::{
     passages::PassageRows,
@@ -13,10 +16,7 @@ use super::{
     },
     sessions::SessionWrite,
 };
-use crate::{
-    error::{commit_error, is_transient},
-    sql,
-};
+use crate::error::{commit_error, is_transient};
 use cardwire_model::{AgentId, Commit, Conflict, Edge, Step};
 use cardwire_store::CommitError;
 use deadpool_postgres::Client;
@@ -34,7 +34,9 @@ const ATTEMPTS: usize = 4;
 /// Events in one row: a reader who wants one of them is given the row.
 const GROUP_EVENTS: usize = 128;
 
-/// The parameters of `cw_commit`. Absent kinds are null, which costs the server nothing.
+/// The parameters of `cw_commit`, in the order in which it looks at them but for `rest`. Absent kinds are null, which
+/// costs the server nothing.
+#[derive(Default)]
 struct Batch<'a> {
     project: &'a str,
     boxes: Option<Vec<Uuid>>,
@@ -86,6 +88,7 @@ fn sorted<R>(rows: Option<Vec<R>>, order: impl Fn(&R, &R) -> Ordering) -> Option
 }
 
 impl<'a> Batch<'a> {
+    /// All but the rest.
     fn new(payloads: &'a [&'a Payload]) -> Self {
         let project = payloads.first().map_or("", |payload| payload.realm.key());
         let cards = all(payloads, |payload| &payload.cards, |card| CardRow { project, card });
@@ -136,13 +139,12 @@ impl<'a> Batch<'a> {
             identity_edges: sorted(identity_edges, |a, b| a.edge.id.cmp(&b.edge.id)),
             passages: PassageRows::new(project, payloads.iter().flat_map(|payload| &payload.passages)),
             events: some(events(project, payloads)),
-            rest: rest(payloads),
+            rest: None,
         }
     }
 
-    async fn send(&self, client: &Client) -> Result<(), Error> {
-        let statement = client.prepare_cached(sql::COMMIT).await?;
-        self.execute(client, &statement).await
+    fn with_rest(self, payloads: &[&Payload]) -> Self {
+        Self { rest: json(&Rest::of(payloads), later_stages(payloads)), ..self }
     }
 
     /// Puts the statement on the wire when it is first polled.
@@ -302,23 +304,26 @@ fn appends(payloads: &[&Payload]) -> Vec<Append> {
     merged
 }
 
-fn rest(payloads: &[&Payload]) -> Option<JsonText> {
-    if payloads.iter().all(|payload| payload.rest.is_empty() && payload.then.is_empty()) {
-        return None;
-    }
-    let mut all = Rest::default();
-    payloads.iter().for_each(|payload| all.absorb(&payload.rest));
-    let then = payloads.first().map_or(&[][..], |payload| payload.then.as_slice());
-    Some(JsonText(all.to_json(then)))
+/// What comes after the rest of a commit. Commits that have it travel alone.
+fn later_stages<'a>(payloads: &[&'a Payload]) -> &'a [Rest] {
+    payloads.first().map_or(&[], |payload| payload.then.as_slice())
 }
 
-/// Applies one commit.
-pub(super) async fn apply_one(client: &Client, payload: &Payload) -> Result<(), CommitError> {
+fn json(rest: &Rest, then: &[Rest]) -> Option<JsonText> {
+    (!rest.is_empty() || !then.is_empty()).then(|| JsonText(rest.to_json(then)))
+}
+
+/// Applies one commit, with at most so many new rows in a statement.
+pub(super) async fn apply_one(
+    client: &Client,
+    payload: &Payload,
+    statement_rows: usize,
+) -> Result<(), CommitError> {
     let alone = [payload];
-    let batch = Batch::new(&alone);
+    let parts = parts::cut(&alone, statement_rows);
     let mut attempt = 1;
     loop {
-        match batch.send(client).await {
+        match parts::send(client, &parts).await {
             Ok(()) => return Ok(()),
             Err(error) if is_transient(&error) && attempt < ATTEMPTS => attempt += 1,
             Err(error) => return Err(commit_error(error)),
@@ -348,7 +353,7 @@ impl Alone {
         end: &Statement,
     ) -> Result<bool, CommitError> {
         let alone = [&self.0];
-        let batch = Batch::new(&alone);
+        let batch = Batch::new(&alone).with_rest(&alone);
         let (applied, ended) = join(batch.execute(client, apply), client.execute(end, &[])).await;
         // An end after a failed statement says Ok and rolls back, so this is looked at first.
         let error = match applied.and(ended.map(drop)) {
@@ -374,8 +379,13 @@ pub(super) enum Together {
 }
 
 /// Applies several commits of one realm, all or none.
-pub(super) async fn apply_together(client: &Client, payloads: &[&Payload]) -> Together {
-    match Batch::new(payloads).send(client).await {
+pub(super) async fn apply_together(
+    client: &Client,
+    payloads: &[&Payload],
+    statement_rows: usize,
+) -> Together {
+    let parts = parts::cut(payloads, statement_rows);
+    match parts::send(client, &parts).await {
         Ok(()) => Together::Applied,
         Err(error) if error.as_db_error().is_some() => Together::Refused,
         Err(error) => Together::Lost(commit_error(error)),

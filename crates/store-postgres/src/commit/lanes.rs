@@ -34,6 +34,8 @@ pub(crate) struct Lanes {
 
 struct Shared {
     pool: Pool,
+    /// New rows in one statement.
+    statement_rows: usize,
     state: Mutex<State>,
     /// Something to do: a commit came, or a row became free.
     work: Notify,
@@ -62,8 +64,9 @@ impl Waiting for Job {
 
 impl Lanes {
     /// As many lanes as commits may be under way at once.
-    pub(crate) fn start(pool: Pool, lanes: usize) -> Self {
-        let shared = Arc::new(Shared { pool, state: Mutex::default(), work: Notify::new() });
+    pub(crate) fn start(pool: Pool, lanes: usize, statement_rows: usize) -> Self {
+        let (state, work) = (Mutex::default(), Notify::new());
+        let shared = Arc::new(Shared { pool, statement_rows, state, work });
         let mut tasks = JoinSet::new();
         for _ in 0..lanes.max(1) {
             tasks.spawn(run(Arc::clone(&shared)));
@@ -96,7 +99,7 @@ impl Lanes {
         if let Some(payload) = at_once {
             let _under_way = UnderWay::new(&self.shared, [&payload]);
             let client = self.shared.pool.get().await.map_err(pool_error)?;
-            return apply_one(&client, &payload).await;
+            return apply_one(&client, &payload, self.shared.statement_rows).await;
         }
         if may_go {
             self.shared.work.notify_one();
@@ -142,7 +145,7 @@ async fn run(shared: Arc<Shared>) {
         };
         if !batch.is_empty() {
             let _under_way = UnderWay::new(&shared, batch.iter().map(|job| &job.payload));
-            apply(&shared.pool, batch).await;
+            apply(&shared, batch).await;
         } else if is_done {
             // The next one may be waiting too.
             shared.work.notify_one();
@@ -182,25 +185,25 @@ impl Drop for UnderWay<'_> {
     }
 }
 
-async fn apply(pool: &Pool, batch: Vec<Job>) {
-    let client = match pool.get().await.map_err(pool_error) {
+async fn apply(shared: &Shared, batch: Vec<Job>) {
+    let client = match shared.pool.get().await.map_err(pool_error) {
         Ok(client) => client,
         Err(error) => return batch.into_iter().for_each(|job| job.answer(Err(error.clone().into()))),
     };
     if batch.len() > 1 {
         let payloads: Vec<_> = batch.iter().map(|job| &job.payload).collect();
-        match apply_together(&client, &payloads).await {
+        match apply_together(&client, &payloads, shared.statement_rows).await {
             Together::Applied => return batch.into_iter().for_each(|job| job.answer(Ok(()))),
             Together::Lost(error) => return batch.into_iter().for_each(|job| job.answer(Err(error.clone()))),
             Together::Refused => {}
         }
     }
-    apply_each(&client, batch).await;
+    apply_each(&client, batch, shared.statement_rows).await;
 }
 
-async fn apply_each(client: &Client, batch: Vec<Job>) {
+async fn apply_each(client: &Client, batch: Vec<Job>, statement_rows: usize) {
     for job in batch {
-        let outcome = apply_one(client, &job.payload).await;
+        let outcome = apply_one(client, &job.payload, statement_rows).await;
         job.answer(outcome);
     }
 }

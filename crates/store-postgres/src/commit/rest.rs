@@ -11,7 +11,12 @@ use serde_json::{Value, json};
 use std::{collections::BTreeMap, fmt::Write as _};
 use uuid::Uuid;
 
-use super::row::Append;
+use super::{payload::Payload, row::Append};
+
+/// Kinds that are only looked at, before anything is written.
+const EXPECTED: [&str; 3] = ["project_at", "chain_at", "open_box"];
+/// Kinds that are written at that moment.
+const WRITTEN_FIRST: [&str; 3] = ["create_project", "update_project", "delete_card"];
 
 /// Rows by kind, each list as JSON text without its brackets.
 #[derive(Debug, Default)]
@@ -26,11 +31,23 @@ impl Rest {
         self.extend(kind, &row.to_string());
     }
 
-    /// Adds the rows of another commit behind these.
-    pub(super) fn absorb(&mut self, other: &Self) {
-        for (kind, rows) in &other.0 {
-            self.extend(kind, rows);
+    /// The rows of several commits, in their order, without later stages.
+    pub(super) fn of(payloads: &[&Payload]) -> Self {
+        let mut all = Self::default();
+        for (kind, rows) in payloads.iter().flat_map(|payload| &payload.rest.0) {
+            all.extend(kind, rows);
         }
+        all
+    }
+
+    /// What must hold before anything is written, and what is written after most else; `None` when something is written
+    /// first.
+    pub(super) fn halves(self) -> Option<(Self, Self)> {
+        if WRITTEN_FIRST.iter().any(|kind| self.0.contains_key(kind)) {
+            return None;
+        }
+        let (expected, written) = self.0.into_iter().partition(|(kind, _)| EXPECTED.contains(kind));
+        Some((Self(expected), Self(written)))
     }
 
     fn extend(&mut self, kind: &'static str, rows: &str) {

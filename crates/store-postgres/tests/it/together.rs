@@ -3,9 +3,10 @@
 use crate::scratch::{Scratch, create_project};
 use cardwire_model::{BoxId, Commit, Conflict, Expect, Generation, ProjectId, Write};
 use cardwire_store::{Catalog, CommitError, Store};
+use cardwire_store_postgres::PostgresStore;
 use cardwire_testkit::{
     BoxBuilder, SeededIds,
-    fixtures::{event, text_card},
+    fixtures::{agent_row, audit, event, text_card},
 };
 use futures_util::future::join_all;
 
@@ -117,4 +118,50 @@ async fn two_machines_append_to_the_same_boxes() {
     for store in &stores {
         store.close().await;
     }
+}
+
+/// So many agents, each with a card in a box; the last one has the name given.
+fn many(project: &ProjectId, ids: &mut SeededIds, count: usize, last: &str) -> Commit {
+    let mut commit = Commit::new(project.clone());
+    for number in 1..=count {
+        let card = text_card(ids.card(), "x");
+        let name = if number == count { last.to_owned() } else { format!("agent-{number}-{last}") };
+        let event_id = ids.event();
+        commit.writes.push(Write::CreateBox(BoxBuilder::new(ids.card_box()).cards(&[card.id]).build()));
+        commit.writes.push(Write::PutCard(Box::new(card)));
+        commit.writes.push(Write::PutAgent { was: None, agent: Box::new(agent_row(ids, &name)) });
+        commit.events.push(event(event_id, &name, None));
+        commit.audit.push(audit(&name));
+    }
+    commit
+}
+
+/// A commit of more rows than one statement takes is one transaction: whole, or refused for its very last row.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_commit_of_many_rows_is_applied_whole_or_not_at_all() {
+    let scratch = Scratch::new().await;
+    let mut config = scratch.config();
+    config.statement_rows = 100;
+    let store = PostgresStore::open(config).await.unwrap();
+    let project = create_project(&store, "p").await;
+    let mut ids = SeededIds::new(1);
+    let counts = async || {
+        let query = "SELECT concat_ws(' ', (SELECT count(*) FROM cards), (SELECT count(*) FROM card_boxes), \
+            (SELECT count(*) FROM box_entries), (SELECT count(*) FROM resource_project_agents), \
+            (SELECT count(*) FROM audit WHERE action <> 'project.create'), \
+            (SELECT count(DISTINCT xmin::text) FROM cards))";
+        scratch.column(query).await[0].clone()
+    };
+    // Four new rows each: at the limit, and one above it.
+    for (count, last) in [(25, "a"), (26, "b"), (1_000, "c")] {
+        store.commit(many(&project, &mut ids, count, last)).await.unwrap();
+    }
+    let all = "1051 1051 1051 1051 1051 3";
+    assert_eq!(counts().await, all);
+    let again = store.commit(many(&project, &mut ids, 1_000, "c")).await;
+    assert!(matches!(again, Err(CommitError::Conflict(_))), "{again:?}");
+    assert_eq!(counts().await, all);
+    store.commit(many(&project, &mut ids, 500, "d")).await.unwrap();
+    assert_eq!(counts().await, "1551 1551 1551 1551 1551 4");
+    store.close().await;
 }
