@@ -21,8 +21,6 @@ use futures_util::{FutureExt, StreamExt, TryStreamExt, future::join3, stream};
 use std::collections::{BTreeMap, BTreeSet};
 use tokio_postgres::{Row, Statement};
 
-const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
-const COMMIT: &str = "COMMIT";
 const ROLLBACK: &str = "ROLLBACK";
 
 /// Projects served at once by one claim.
@@ -177,11 +175,11 @@ impl Statements {
     async fn prepare(client: &Client) -> Read<Self> {
         let prepare = async |sql| client.prepare_cached(sql).await.map_err(store_error);
         Ok(Self {
-            begin: prepare(BEGIN).await?,
+            begin: prepare(sql::BEGIN).await?,
             set_tenant: prepare(sql::SET_TENANT).await?,
             claimable: prepare(sql::CLAIMABLE).await?,
             apply: prepare(sql::COMMIT).await?,
-            commit: prepare(COMMIT).await?,
+            commit: prepare(sql::END).await?,
             rollback: prepare(ROLLBACK).await?,
         })
     }

@@ -33,8 +33,6 @@ use tokio_postgres::types::ToSql;
 /// Groups of events numbered in one transaction: long enough to be cheap, short enough to be seen soon.
 const BATCH: u64 = 1_000;
 
-const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
-const COMMIT: &str = "COMMIT";
 /// Any number will do as long as every sequencer of a database takes the same one.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(4846791580151137091)";
 
@@ -61,7 +59,12 @@ async fn number_batch(pool: &Pool) -> Result<Numbered, StoreError> {
     let client = pool.get().await.map_err(pool_error)?;
     let [begin, lock, give, commit] = {
         let prepare = |sql| client.prepare_cached(sql);
-        [prepare(BEGIN).await, prepare(LOCK).await, prepare(sql::NUMBER_EVENTS).await, prepare(COMMIT).await]
+        [
+            prepare(sql::BEGIN).await,
+            prepare(LOCK).await,
+            prepare(sql::NUMBER_EVENTS).await,
+            prepare(sql::END).await,
+        ]
     };
     let (begin, lock) = (begin.map_err(store_error)?, lock.map_err(store_error)?);
     let (give, commit) = (give.map_err(store_error)?, commit.map_err(store_error)?);

@@ -99,6 +99,13 @@ parts! {
     SESSION = "session";
 }
 
+/// Begins a transaction that writes: each of its statements sees what was committed before it.
+pub(crate) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
+/// Ends a transaction. After a failed statement it says Ok and rolls back.
+pub(crate) const END: &str = "COMMIT";
+pub(crate) const ROLLBACK: &str = "ROLLBACK";
+
+/// Applies a commit.
 pub(crate) const COMMIT: &str = "SELECT cw_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26)";
 pub(crate) const NUMBER_EVENTS: &str = include_str!("../sql/write/number_events.sql");
 pub(crate) const SET_TENANT: &str = include_str!("../sql/set_tenant.sql");

@@ -19,7 +19,6 @@ use std::pin::pin;
 use tokio_postgres::{Row, Statement, types::ToSql};
 
 const BEGIN: &str = "BEGIN READ ONLY";
-const COMMIT: &str = "COMMIT";
 
 pub(crate) type Param<'a> = &'a (dyn ToSql + Sync);
 
@@ -58,7 +57,7 @@ impl Frame {
         Ok(Self {
             begin: prepare(client, BEGIN).await?,
             set_tenant: prepare(client, sql::SET_TENANT).await?,
-            commit: prepare(client, COMMIT).await?,
+            commit: prepare(client, sql::END).await?,
         })
     }
 

@@ -9,7 +9,8 @@
 CREATE OR REPLACE FUNCTION cw_commit(
     in_project text, in_boxes uuid[], in_outputs cw_output[], in_new_boxes card_boxes[], in_entries box_entries[],
     in_cards cards[], in_appends cw_append[], in_agents text[], in_moves cw_head[], in_copied integer,
-    in_new_heads cw_head[], in_heads cw_head[], in_pmo cw_pmo_writes, in_new_sessions state_sessions[], in_sessions cw_session[],
+    in_new_heads cw_head[], in_heads cw_head[], in_pmo cw_pmo_writes, in_new_sessions state_sessions[],
+    in_sessions cw_session[],
     in_inbox state_agent_inbox[], in_inbox_updates cw_inbox_update[], in_more_inbox_updates cw_inbox_update[],
     in_edges state_execution_edges[], in_steps state_agent_steps[], in_step_updates state_agent_steps[],
     in_new_agents resource_project_agents[], in_identity_edges state_identity_edges[],

@@ -34,8 +34,7 @@ const ATTEMPTS: usize = 4;
 /// Events in one row: a reader who wants one of them is given the row.
 const GROUP_EVENTS: usize = 128;
 
-/// The parameters of `cw_commit`, in the order in which it looks at them but for `rest`. Absent kinds are null, which
-/// costs the server nothing.
+/// The parameters of `cw_commit`. Absent kinds are null, which costs the server nothing.
 #[derive(Default)]
 struct Batch<'a> {
     project: &'a str,
@@ -88,8 +87,12 @@ fn sorted<R>(rows: Option<Vec<R>>, order: impl Fn(&R, &R) -> Ordering) -> Option
 }
 
 impl<'a> Batch<'a> {
-    /// All but the rest.
     fn new(payloads: &'a [&'a Payload]) -> Self {
+        Self::without_rest(payloads).with_rest(payloads)
+    }
+
+    /// All but what travels as JSON.
+    fn without_rest(payloads: &'a [&'a Payload]) -> Self {
         let project = payloads.first().map_or("", |payload| payload.realm.key());
         let cards = all(payloads, |payload| &payload.cards, |card| CardRow { project, card });
         let appends = appends(payloads);
@@ -353,7 +356,7 @@ impl Alone {
         end: &Statement,
     ) -> Result<bool, CommitError> {
         let alone = [&self.0];
-        let batch = Batch::new(&alone).with_rest(&alone);
+        let batch = Batch::new(&alone);
         let (applied, ended) = join(batch.execute(client, apply), client.execute(end, &[])).await;
         // An end after a failed statement says Ok and rolls back, so this is looked at first.
         let error = match applied.and(ended.map(drop)) {

@@ -120,13 +120,13 @@ async fn two_machines_append_to_the_same_boxes() {
     }
 }
 
-/// So many agents, each with a card in a box; the last one has the name given.
+/// So many agents, each with a card in a box; the last one, also in the order of names, has the name given.
 fn many(project: &ProjectId, ids: &mut SeededIds, count: usize, last: &str) -> Commit {
     let mut commit = Commit::new(project.clone());
     for number in 1..=count {
         let card = text_card(ids.card(), "x");
-        let name = if number == count { last.to_owned() } else { format!("agent-{number}-{last}") };
         let event_id = ids.event();
+        let name = if number == count { last.to_owned() } else { format!("a-{event_id}") };
         commit.writes.push(Write::CreateBox(BoxBuilder::new(ids.card_box()).cards(&[card.id]).build()));
         commit.writes.push(Write::PutCard(Box::new(card)));
         commit.writes.push(Write::PutAgent { was: None, agent: Box::new(agent_row(ids, &name)) });
@@ -153,15 +153,15 @@ async fn a_commit_of_many_rows_is_applied_whole_or_not_at_all() {
         scratch.column(query).await[0].clone()
     };
     // Four new rows each: at the limit, and one above it.
-    for (count, last) in [(25, "a"), (26, "b"), (1_000, "c")] {
+    for (count, last) in [(25, "z1"), (26, "z2"), (1_000, "z3")] {
         store.commit(many(&project, &mut ids, count, last)).await.unwrap();
     }
     let all = "1051 1051 1051 1051 1051 3";
     assert_eq!(counts().await, all);
-    let again = store.commit(many(&project, &mut ids, 1_000, "c")).await;
-    assert!(matches!(again, Err(CommitError::Conflict(_))), "{again:?}");
+    let again = store.commit(many(&project, &mut ids, 1_000, "z3")).await;
+    assert!(matches!(again, Err(CommitError::Conflict(Conflict::Roster))), "{again:?}");
     assert_eq!(counts().await, all);
-    store.commit(many(&project, &mut ids, 500, "d")).await.unwrap();
+    store.commit(many(&project, &mut ids, 500, "z4")).await.unwrap();
     assert_eq!(counts().await, "1551 1551 1551 1551 1551 4");
     store.close().await;
 }

@@ -18,13 +18,9 @@ use futures_util::{
 use std::{future::Future, pin::Pin};
 use tokio_postgres::{Error, Statement};
 
-const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
-const COMMIT: &str = "COMMIT";
-const ROLLBACK: &str = "ROLLBACK";
-
 /// The batch of these payloads in parts of at most so many new rows. One that writes its project stays whole.
 pub(super) fn cut<'a>(payloads: &'a [&'a Payload], most: usize) -> Vec<Batch<'a>> {
-    let whole = Batch::new(payloads);
+    let whole = Batch::without_rest(payloads);
     let most = most.max(1);
     if new_rows(&whole) <= most {
         return vec![whole.with_rest(payloads)];
@@ -78,7 +74,8 @@ pub(super) fn cut<'a>(payloads: &'a [&'a Payload], most: usize) -> Vec<Batch<'a>
     parts.add(entries, 1, |part| &mut part.entries);
     parts.add(new_agents, 1, |part| &mut part.new_agents);
     parts.add(identity_edges, 1, |part| &mut part.identity_edges);
-    parts.last.rest = json(&written, later_stages(payloads)).or(parts.last.rest.take());
+    // Not the first part any more: there are more new rows than one takes.
+    parts.last.rest = json(&written, later_stages(payloads));
     parts.last.passages = passages;
     parts.add(events, GROUP_EVENTS, |part| &mut part.events);
     let Parts { mut done, last, .. } = parts;
@@ -140,9 +137,9 @@ pub(super) async fn send(client: &Client, parts: &[Batch<'_>]) -> Result<(), Err
     if let [whole] = parts {
         return whole.execute(client, &statement).await;
     }
-    let begin = client.prepare_cached(BEGIN).await?;
-    let commit = client.prepare_cached(COMMIT).await?;
-    let rollback = client.prepare_cached(ROLLBACK).await?;
+    let begin = client.prepare_cached(sql::BEGIN).await?;
+    let commit = client.prepare_cached(sql::END).await?;
+    let rollback = client.prepare_cached(sql::ROLLBACK).await?;
     // Nothing waits between the first statement and the last, so that a caller who goes away leaves no open transaction.
     let mut answers = vec![sent(run(client, &begin)).await];
     for part in parts {
