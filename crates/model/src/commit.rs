@@ -143,7 +143,7 @@ pub enum Write {
     /// later epoch, or the same one and this head is live: then it was rebuilt from something older.
     CreateHead(Box<Head>),
     /// A head in a new state, if the guard holds. `queued` is added to the number of waiting turns, the one in `to`
-    /// is not written. Also kept as the agent's snapshot (WD-08).
+    /// is not written.
     MoveHead {
         /// What must hold.
         guard: HeadGuard,
@@ -151,6 +151,8 @@ pub enum Write {
         to: Box<Head>,
         /// Turns that came to wait, or ceased to.
         queued: i32,
+        /// Whether it is also kept as the agent's snapshot (WD-08).
+        is_copied: bool,
     },
     /// A small change to a head, if the guard holds. Nudges to one head go together in any order, unless a guard counts marks.
     NudgeHead {

@@ -121,7 +121,7 @@ impl TurnRows {
 /// What is known of an agent whose head is missing (WD-08).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lost {
-    /// The snapshot written with the last move that was copied ([`Head::is_copied_from`]).
+    /// The snapshot written with the last move that was copied.
     pub copy: Option<Head>,
     /// The highest epoch in the agent's inbox rows and steps.
     pub highest: TurnEpoch,

@@ -151,13 +151,6 @@ impl Head {
         self.live.as_ref().map_or(Status::Idle, |live| live.state.status())
     }
 
-    /// Whether a move to this state is copied (WD-08). A copy says what the turn was leased with, at its epoch; how far it
-    /// has come since is told by its row in the inbox, and a turn that is rebuilt is dispatched anew. So within an epoch
-    /// only a deliverable is worth another copy.
-    pub fn is_copied_from(&self, guard: &HeadGuard) -> bool {
-        self.epoch != guard.epoch || self.live.as_ref().is_some_and(|live| live.deliverable.is_some())
-    }
-
     /// The guard of a nudge: this turn in this state, whatever else changes meanwhile.
     pub fn guard(&self) -> HeadGuard {
         HeadGuard {

@@ -12,6 +12,7 @@
 pub mod append;
 pub mod archive;
 pub mod claim;
+mod copy;
 pub mod dispatch;
 pub mod dispatch_next;
 mod ending;

@@ -105,7 +105,9 @@ impl Apply<'_> {
                 Conflict::Chain,
             ),
             Write::CreateHead(head) => self.create_head(head),
-            Write::MoveHead { guard, to, queued } => self.move_head(guard, to, *queued),
+            Write::MoveHead { guard, to, queued, is_copied } => {
+                self.move_head(guard, to, *queued, *is_copied)
+            }
             Write::NudgeHead { guard, nudge } => self.nudge_head(guard, nudge),
             Write::Enqueue(item) => self.enqueue(item),
             Write::UpdateInbox { from, item } => self.update_inbox(*from, item),

@@ -35,23 +35,23 @@ pub async fn assert_copies_survive(store: &dyn Store, lose: impl AsyncFn(&Projec
     // It can be created anew, and a move and its nudges leave the copy of the move.
     write(vec![Write::CreateHead(Box::new(created.clone()))]).await.unwrap();
     let moved = live_head(&mut ids, agent.clone(), LiveState::Suspended { waiting: 2, resume_by: at(90) });
-    let to = Box::new(moved.clone());
-    write(vec![Write::MoveHead { guard: created.guard(), to, queued: 2 }]).await.unwrap();
+    let (guard, to) = (created.guard(), Box::new(moved.clone()));
+    write(vec![Write::MoveHead { guard, to, queued: 2, is_copied: true }]).await.unwrap();
     let card = Some(ids.card());
     let seen = Some(at(500));
     let nudge = Nudge { seen, rung: seen, queued: 1, deliverable: card, open_calls: 1 };
     write(vec![Write::NudgeHead { guard: moved.guard(), nudge }]).await.unwrap();
     // A refused move is none.
-    let stale = Write::MoveHead { guard: created.guard(), to: Box::new(idle_head(agent.clone())), queued: 0 };
+    let stale = moved_to(&created, &idle_head(agent.clone()), true);
     assert!(matches!(write(vec![stale]).await, Err(CommitError::Conflict(Conflict::Head))));
     let found = store.head(&project, &agent).await.unwrap().expect("the head is there");
     assert_eq!((found.queued, found.updated_at), (6, at(500)));
-    // Nor is one copied that stays within its epoch.
+    // Nor is one copied that is not to be.
     let running = with_live(&moved, |live| (live.state, live.deliverable) = (LiveState::Running, None));
-    write(vec![stay(&moved, &running)]).await.unwrap();
+    write(vec![moved_to(&moved, &running, false)]).await.unwrap();
     let found = store.head(&project, &agent).await.unwrap();
     assert_eq!(found, Some(Head { queued: 6, ..running.clone() }));
-    write(vec![stay(&running, &idle_at(&running))]).await.unwrap();
+    write(vec![moved_to(&running, &idle_at(&running), false)]).await.unwrap();
     lose(&project, &agent).await;
     assert_eq!(lost().await, left(&moved));
 
@@ -72,18 +72,19 @@ pub async fn assert_copies_survive(store: &dyn Store, lose: impl AsyncFn(&Projec
         lose(&project, &agent).await;
         assert_eq!(lost().await, left(&rebuilt));
     }
-    // A deliverable is worth a copy; beside a head that needs none, and in one commit with another move of it.
+    // One is copied beside one that is not, and in one commit with another move of the same head.
     let other = agent_id("b");
     let (held, ended) = (again(8), with_live(&again(8), |live| live.deliverable = card));
     let beside = live_head(&mut ids, other.clone(), LiveState::Running);
     write(vec![create(held.clone()), create(beside.clone())]).await.unwrap();
     let idle_beside = idle_at(&beside);
-    write(vec![stay(&held, &ended), stay(&beside, &idle_beside)]).await.unwrap();
+    write(vec![moved_to(&held, &ended, true), moved_to(&beside, &idle_beside, false)]).await.unwrap();
     lose(&project, &agent).await;
     assert_eq!(lost().await, left(&ended));
     write(vec![create(again(9))]).await.unwrap();
     let later = with_live(&again(10), |live| live.state = LiveState::Dispatched);
-    write(vec![stay(&again(9), &idle_at(&again(9))), stay(&idle_at(&again(9)), &later)]).await.unwrap();
+    let idle = idle_at(&again(9));
+    write(vec![moved_to(&again(9), &idle, false), moved_to(&idle, &later, true)]).await.unwrap();
     lose(&project, &agent).await;
     assert_eq!(lost().await, left(&later));
     lose(&project, &other).await;
@@ -92,8 +93,8 @@ pub async fn assert_copies_survive(store: &dyn Store, lose: impl AsyncFn(&Projec
     assert_eq!(found.lost.and_then(|lost| lost.copy), Some(beside));
 }
 
-fn stay(from: &Head, to: &Head) -> Write {
-    Write::MoveHead { guard: from.guard(), to: Box::new(to.clone()), queued: 0 }
+fn moved_to(from: &Head, to: &Head, is_copied: bool) -> Write {
+    Write::MoveHead { guard: from.guard(), to: Box::new(to.clone()), queued: 0, is_copied }
 }
 
 fn with_live(head: &Head, change: impl FnOnce(&mut Live)) -> Head {

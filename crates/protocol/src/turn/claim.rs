@@ -5,7 +5,7 @@ mod at_once;
 
 pub use at_once::{Waiting, at_once};
 
-use super::{fence, recall};
+use super::{copy, fence, recall};
 use crate::Moment;
 use cardwire_model::{
     AgentId, BoxId, Channel, Commit, Hash256, Head, InboxId, InboxItem, InboxKind, InboxStatus, Live,
@@ -216,7 +216,7 @@ fn decide_one(
         writes.push(Write::UpdateInbox { from: item.status, item: Box::new(report) });
     }
     writes.push(match moved {
-        Some(to) => Write::MoveHead { guard: head.guard_move(), to: Box::new(to), queued: 0 },
+        Some(to) => copy::move_head(head.guard_move(), to, 0),
         None => Write::NudgeHead { guard: head.guard(), nudge: Nudge::default() },
     });
     claimed.leases.push(Lease {

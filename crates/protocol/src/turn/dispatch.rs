@@ -1,7 +1,7 @@
 //! Dispatch: put a turn into an agent's inbox, and lease it when the agent is idle (DP-01..DP-13). Whatever is not
 //! accepted leaves nothing (W-13).
 
-use super::lease;
+use super::{copy, lease};
 use crate::{Decision, Moment, RefusalCode, Rejection};
 use cardwire_model::{
     AgentId, BoxHead, BoxId, BranchKey, CanonicalJson, Channel, Commit, Edge, EdgeId, EdgePhase, EventKind,
@@ -334,7 +334,7 @@ fn lease_now(
             let head = lease::leased(idle, item, payload, watermark, moment);
             let mut guard = idle.guard();
             guard.queued = (0, 0);
-            commit.writes.push(Write::MoveHead { guard, to: Box::new(head.clone()), queued: 0 });
+            commit.writes.push(copy::move_head(guard, head.clone(), 0));
             head
         }
         None => {

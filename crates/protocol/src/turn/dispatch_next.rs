@@ -1,9 +1,9 @@
 //! Lease the oldest waiting turn of an idle agent (DP-14). Ends of turns do this themselves; here it mends what was
 //! left behind, e.g. after a rebuild.
 
-use super::lease;
+use super::{copy, lease};
 use crate::{Decision, Moment, Rejection};
-use cardwire_model::{AgentId, Commit, Head, InboxItem, ProjectId, Snapshot, TurnId, Write};
+use cardwire_model::{AgentId, Commit, Head, InboxItem, ProjectId, Snapshot, TurnId};
 
 /// Leases the next turn, if the agent is idle and one waits.
 pub fn decide(
@@ -27,7 +27,7 @@ pub fn decide(
             let mut guard = head.guard();
             guard.queued = (head.queued, head.queued);
             let queued = -i32::try_from(head.queued).unwrap_or(i32::MAX);
-            commit.writes.push(Write::MoveHead { guard, to: Box::new(idle), queued });
+            commit.writes.push(copy::move_head(guard, idle, queued));
         }
         return Ok(Decision { commit, outcome: None });
     }
@@ -35,10 +35,6 @@ pub fn decide(
     commit.events = next.events;
     let mut to = next.head;
     to.updated_at = moment.now;
-    commit.writes.push(Write::MoveHead {
-        guard: head.guard(),
-        to: Box::new(to),
-        queued: -(next.taken as i32),
-    });
+    commit.writes.push(copy::move_head(head.guard(), to, -(next.taken as i32)));
     Ok(Decision { commit, outcome: turn })
 }

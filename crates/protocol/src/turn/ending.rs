@@ -4,7 +4,7 @@
 //! puts a deliverable into the output box, ends the turn's row, moves the head on to the next turn or to idle, and
 //! tells of all that exactly once: a second end finds another epoch.
 
-use super::{Outcome, append::NewCard, lease, work::Work};
+use super::{Outcome, append::NewCard, copy, lease, work::Work};
 use crate::{Decision, Rejection};
 use cardwire_model::{
     BranchEnd, Card, CardId, Ended, EventKind, Head, InboxItem, InboxStatus, Invalid, Origin, Snapshot,
@@ -208,7 +208,7 @@ fn go_on(
     }
     work.commit.writes.extend(next.writes);
     work.commit.events.extend(next.events);
-    work.commit.writes.push(Write::MoveHead { guard, to: Box::new(next.head), queued: -(next.taken as i32) });
+    work.commit.writes.push(copy::move_head(guard, next.head, -(next.taken as i32)));
     Ok(Decision { commit: work.commit, outcome })
 }
 

@@ -125,7 +125,7 @@ mod tests {
         fixtures::{agent::TestAgent, project},
         turn::Command,
     };
-    use cardwire_model::{CardId, Live, Status};
+    use cardwire_model::Status;
     use uuid::Uuid;
 
     /// WD-08, W-14, NF-02: a lost head comes back with a higher epoch, and the turn it had with it.
@@ -170,7 +170,6 @@ mod tests {
             (&idle, None, Status::Idle, before),
         ];
         for (copy, open, status, last) in cases {
-            assert!(!copy.is_copied_from(&head.guard()), "a move within an epoch");
             let copy = Some(copy.clone());
             let lost = Lost { copy, highest: head.epoch, open, last_output_box: None, queued: 0 };
             let snapshot = Snapshot { lost: Some(lost), ..Snapshot::default() };
@@ -178,13 +177,5 @@ mod tests {
             let Rebuilt::Restored(restored) = decision.outcome else { panic!("{:?}", decision.outcome) };
             assert_eq!((restored.status(), restored.last_output_box), (status, Some(last)));
         }
-        let with = |change: fn(&mut Live)| {
-            let mut head = head.clone();
-            change(head.live.as_mut().unwrap());
-            head
-        };
-        let delivered = with(|live| live.deliverable = Some(CardId::from_uuid(Uuid::nil())));
-        assert!(delivered.is_copied_from(&head.guard()));
-        assert!(Head { epoch: head.epoch.next(), ..idle }.is_copied_from(&head.guard()));
     }
 }

@@ -1,7 +1,7 @@
 //! A claimed row whose worker was never heard of again goes back to be claimed (WD-09). Not when the turn runs: then
 //! its silence is the watchdog's other business (WD-05).
 
-use super::Outcome;
+use super::{Outcome, copy};
 use crate::{Decision, Moment, Rejection};
 use cardwire_model::{
     Commit, InboxId, InboxItem, InboxKind, InboxStatus, Live, LiveState, ProjectId, Snapshot, TurnId, Write,
@@ -53,7 +53,7 @@ pub fn decide(
         // Whoever starts the turn at this moment must see that the row is no longer in its hands.
         let mut to = head.clone();
         to.live = Some(Box::new(Live { marks: live.marks + 1, ..live.clone() }));
-        commit.writes.push(Write::MoveHead { guard: head.guard_move(), to: Box::new(to), queued: 0 });
+        commit.writes.push(copy::move_head(head.guard_move(), to, 0));
     }
     Ok(Decision { commit, outcome: Outcome::Requeued })
 }

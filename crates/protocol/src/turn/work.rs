@@ -4,7 +4,7 @@
 //! Invariant 6: nothing is added to a box other than the turn's own output box (CB-14). Invariant 5: every tool call gets
 //! at most one answer (NF-05).
 
-use super::fence::Held;
+use super::{copy, fence::Held};
 use crate::{Decision, Moment, Rejection, decision::own_json};
 use cardwire_model::{
     Card, CardDraft, CardId, Commit, Edge, EdgeId, EdgePhase, EventKind, Expect, Head, HeadGuard, InboxId,
@@ -330,7 +330,7 @@ impl<'a> Work<'a> {
             live.marks += 1;
         }
         let guard = self.held.head.guard_move();
-        self.commit.writes.push(Write::MoveHead { guard, to: Box::new(to), queued: 0 });
+        self.commit.writes.push(copy::move_head(guard, to, 0));
         Decision { commit: self.commit, outcome }
     }
 }

@@ -322,7 +322,7 @@ mod tests {
         commit.writes = vec![
             Write::CreateHead(Box::new(head("a"))),
             nudge("b"),
-            Write::MoveHead { guard, to, queued: 0 },
+            Write::MoveHead { guard, to, queued: 0, is_copied: true },
             nudge("a"),
             append(1),
         ];

@@ -203,8 +203,8 @@ impl Stages {
                 self.last().rest.push("seal_audit", &row);
             }
             Write::CreateHead(head) => self.turns.heads.push(HeadWrite::Create(head)),
-            Write::MoveHead { guard, to, queued } => {
-                self.turns.heads.push(HeadWrite::Move { guard, to, queued });
+            Write::MoveHead { guard, to, queued, is_copied } => {
+                self.turns.heads.push(HeadWrite::Move { guard, to, queued, is_copied });
             }
             Write::NudgeHead { guard, nudge } => self.turns.heads.push(HeadWrite::Nudge { guard, nudge }),
             Write::Enqueue(item) => {

@@ -39,7 +39,7 @@ fn take(worker: &str, project: &ProjectId, rows: &[Claimable]) -> Commit {
         commit.writes.push(Write::UpdateInbox { from, item: Box::new(item) });
         if let Some(head) = head.as_ref().filter(|head| head.live.is_some()) {
             let (guard, to) = (head.guard_move(), Box::new(running(head)));
-            commit.writes.push(Write::MoveHead { guard, to, queued: 0 });
+            commit.writes.push(Write::MoveHead { guard, to, queued: 0, is_copied: true });
         }
     }
     commit
@@ -102,7 +102,12 @@ impl Agent {
         let mut commit = Commit::new(self.project.clone());
         commit.expect.push(Expect::OutputFree { box_id: self.output_box, agent_id });
         commit.writes = vec![
-            Write::MoveHead { guard: self.head.guard_move(), to: Box::new(to.clone()), queued: 0 },
+            Write::MoveHead {
+                guard: self.head.guard_move(),
+                to: Box::new(to.clone()),
+                queued: 0,
+                is_copied: true,
+            },
             Write::AddEdge(Box::new(sent)),
             Write::Enqueue(Box::new(item.clone())),
         ];
@@ -131,7 +136,12 @@ impl Agent {
             Write::PutCard(Box::new(card)),
             Write::CreateStep(Box::new(step(&format!("step_{}", claimed.item.turn_id), &claimed.item))),
             Write::UpdateInbox { from: InboxStatus::Processing, item: Box::new(item) },
-            Write::MoveHead { guard: head.guard_move(), to: Box::new(idle.clone()), queued: 0 },
+            Write::MoveHead {
+                guard: head.guard_move(),
+                to: Box::new(idle.clone()),
+                queued: 0,
+                is_copied: true,
+            },
         ];
         self.head = idle;
         commit

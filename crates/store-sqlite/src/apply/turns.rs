@@ -14,10 +14,10 @@ impl Apply<'_> {
         self.put_head(sql::CREATE_HEAD, &head.agent_id, head, params![head.queued], true)
     }
 
-    pub(super) fn move_head(&self, guard: &HeadGuard, to: &Head, queued: i32) -> Applied {
+    pub(super) fn move_head(&self, guard: &HeadGuard, to: &Head, queued: i32, is_copied: bool) -> Applied {
         let (epoch, status) = (guard.epoch.get() as i64, guard.status.as_str());
         let rest = params![queued, epoch, status, guard.marks, guard.queued.0, guard.queued.1];
-        self.put_head(sql::MOVE_HEAD, &guard.agent_id, to, rest, to.is_copied_from(guard))
+        self.put_head(sql::MOVE_HEAD, &guard.agent_id, to, rest, is_copied)
     }
 
     /// Writes a head, and its copy when it `is_copied`. Both statements take the same row; the first takes `rest` as well.

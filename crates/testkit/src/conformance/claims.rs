@@ -228,7 +228,7 @@ pub async fn a_claim_applies_the_whole_commit(store: Arc<dyn Store>) {
     let outcome = claim_with(&case.store, &query(9), move |project, rows| {
         let mut commit = take("worker", project, &rows[..1]);
         let (guard, to) = (head.guard_move(), Box::new(new.clone()));
-        commit.writes.push(Write::MoveHead { guard, to, queued: 0 });
+        commit.writes.push(Write::MoveHead { guard, to, queued: 0, is_copied: true });
         commit.events.push(tell.clone());
         commit
     })
@@ -280,7 +280,7 @@ pub async fn a_conflict_leaves_its_project_out(store: Arc<dyn Store>) {
                 let head = idle_head(agent_id("a"));
                 let guard = HeadGuard { epoch: TurnEpoch::new(9), ..head.guard() };
                 commit.events.clear();
-                commit.writes.push(Write::MoveHead { guard, to: Box::new(head), queued: 0 });
+                commit.writes.push(Write::MoveHead { guard, to: Box::new(head), queued: 0, is_copied: true });
             }
             commit
         })

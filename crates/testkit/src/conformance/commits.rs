@@ -40,7 +40,7 @@ fn everything_of_a_turn(case: &mut Case, output_box: BoxId) -> Vec<Write> {
     let edge = edge(&mut case.ids, Primitive::Enqueue, EdgePhase::Request, "corr");
     vec![
         create_head(&idle),
-        Write::MoveHead { guard: idle.guard(), to: Box::new(leased.clone()), queued: 0 },
+        Write::MoveHead { guard: idle.guard(), to: Box::new(leased.clone()), queued: 0, is_copied: true },
         Write::NudgeHead { guard: leased.guard(), nudge: Nudge { queued: 1, ..Nudge::default() } },
         enqueue(&item),
         update_inbox(item.status, &InboxItem { retry_count: 1, ..item.clone() }),

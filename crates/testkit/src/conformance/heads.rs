@@ -12,7 +12,7 @@ const SUSPENDED: LiveState = LiveState::Suspended { waiting: 3, resume_by: at(90
 const STATES: [LiveState; 3] = [LiveState::Dispatched, LiveState::Running, SUSPENDED];
 
 fn move_to(guard: HeadGuard, to: &Head, queued: i32) -> Write {
-    Write::MoveHead { guard, to: Box::new(to.clone()), queued }
+    Write::MoveHead { guard, to: Box::new(to.clone()), queued, is_copied: true }
 }
 
 /// The live turn of a head that has one.

@@ -22,7 +22,12 @@ pub async fn of_leases_of_one_agent_one_wins(store: Arc<dyn Store>) {
     let turns: Vec<_> =
         (0..RACERS).map(|_| live_head(&mut case.ids, agent_id("a"), LiveState::Dispatched)).collect();
     let lease = |to: &Head| {
-        case.commit([Write::MoveHead { guard: idle.guard_move(), to: Box::new(to.clone()), queued: 0 }])
+        case.commit([Write::MoveHead {
+            guard: idle.guard_move(),
+            to: Box::new(to.clone()),
+            queued: 0,
+            is_copied: true,
+        }])
     };
     let winner = one_wins(&case, turns.iter().map(lease).collect(), Conflict::Head).await;
     assert_eq!(case.agent_head(&idle.agent_id).await, turns[winner]);
@@ -62,7 +67,7 @@ pub async fn nudges_to_one_head_go_together_in_any_order(store: Arc<dyn Store>) 
     assert_eq!((live.marks, live.open_calls), (5 + marks, 4 + calls as u32));
     assert!(nudges.iter().any(|nudge| nudge.deliverable == live.deliverable));
     let to = Box::new(idle_head(agent_id("a")));
-    let stale = Write::MoveHead { guard: head.guard_move(), to, queued: 0 };
+    let stale = Write::MoveHead { guard: head.guard_move(), to, queued: 0, is_copied: true };
     case.refuse_write(stale, Conflict::Head).await;
 }
 
@@ -173,7 +178,7 @@ pub async fn a_reaped_turn_writes_nothing_afterwards(store: Arc<dyn Store>) {
         })
         .collect();
     let to = Box::new(reaped.clone());
-    let reap = case.commit([Write::MoveHead { guard: head.guard_move(), to, queued: 0 }]);
+    let reap = case.commit([Write::MoveHead { guard: head.guard_move(), to, queued: 0, is_copied: true }]);
     commits.insert(RACERS / 2, reap);
     let outcomes = race(&case.store, commits).await;
     let written = outcomes.iter().filter(|outcome| outcome.is_ok()).count() - 1;

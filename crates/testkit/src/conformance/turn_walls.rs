@@ -148,7 +148,7 @@ pub async fn rows_of_another_project_cannot_be_changed(store: Arc<dyn Store>) {
     let was = Some(Revision::FIRST);
     let (guard, to) = (rows.head.guard(), Box::new(new.head));
     let foreign = [
-        (Write::MoveHead { guard: guard.clone(), to, queued: 0 }, Conflict::Head),
+        (Write::MoveHead { guard: guard.clone(), to, queued: 0, is_copied: true }, Conflict::Head),
         (Write::NudgeHead { guard, nudge: cardwire_model::Nudge::default() }, Conflict::Head),
         (Write::UpdateInbox { from: rows.item.status, item: Box::new(new.item) }, Conflict::Inbox),
         (Write::UpdateStep(Box::new(new.step)), Conflict::Step),

@@ -72,7 +72,7 @@ fn decide(worker: &str, fate: Fate, project: &ProjectId, rows: Vec<Claimable>) -
     if fate == Fate::Conflict {
         let head = idle_head(agent_id("nobody"));
         let guard = HeadGuard { epoch: TurnEpoch::new(1 << 40), ..head.guard() };
-        commit.writes.push(Write::MoveHead { guard, to: Box::new(head), queued: 0 });
+        commit.writes.push(Write::MoveHead { guard, to: Box::new(head), queued: 0, is_copied: true });
     }
     commit
 }

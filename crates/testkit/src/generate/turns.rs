@@ -29,7 +29,8 @@ impl Generator {
         let epoch = if self.rng.chance(60) { old.epoch } else { old.epoch.next() };
         let to = Box::new(self.head(&commit.realm, old.agent_id.clone(), epoch));
         let (guard, queued) = (self.guard(&old), self.waiting(&old));
-        commit.writes.push(Write::MoveHead { guard, to, queued });
+        let is_copied = self.rng.chance(50);
+        commit.writes.push(Write::MoveHead { guard, to, queued, is_copied });
         Some(())
     }
 
@@ -99,7 +100,7 @@ impl Generator {
         commit.writes.extend([
             Write::CreateHead(Box::new(created.clone())),
             Write::Enqueue(Box::new(row.clone())),
-            Write::MoveHead { guard: created.guard_move(), to: Box::new(moved), queued: 0 },
+            Write::MoveHead { guard: created.guard_move(), to: Box::new(moved), queued: 0, is_copied: true },
             Write::UpdateInbox { from: row.status, item: Box::new(changed) },
             Write::NudgeHead { guard, nudge },
             Write::OpenCall(Box::new(call)),

@@ -153,7 +153,9 @@ impl State {
             }
             Write::SealAudit { seq, head } => self.seal_audit(realm, *seq, *head),
             Write::CreateHead(head) => self.create_head(realm, head),
-            Write::MoveHead { guard, to, queued } => self.move_head(realm, guard, to, *queued),
+            Write::MoveHead { guard, to, queued, is_copied } => {
+                self.move_head(realm, guard, to, *queued, *is_copied)
+            }
             Write::NudgeHead { guard, nudge } => self.nudge_head(realm, guard, nudge),
             Write::Enqueue(item) => self.enqueue(realm, item),
             Write::UpdateInbox { from, item } => self.update_inbox(realm, *from, item),

@@ -365,7 +365,7 @@ async fn ring_resets(commit: &mut Commit, store: &dyn Store, project: &cardwire_
     if let Some(live) = &mut head.live {
         live.dispatched_at = live.dispatched_at.plus_seconds(1);
     }
-    commit.writes[place] = Write::MoveHead { guard, to: Box::new(head), queued: 0 };
+    commit.writes[place] = Write::MoveHead { guard, to: Box::new(head), queued: 0, is_copied: true };
 }
 
 async fn ring_inserts(commit: &mut Commit, store: &dyn Store, project: &cardwire_model::ProjectId) {

@@ -12,7 +12,7 @@ use uuid::Uuid;
 #[derive(Debug)]
 pub(in crate::commit) enum HeadWrite {
     Create(Box<Head>),
-    Move { guard: HeadGuard, to: Box<Head>, queued: i32 },
+    Move { guard: HeadGuard, to: Box<Head>, queued: i32, is_copied: bool },
     Nudge { guard: HeadGuard, nudge: Nudge },
 }
 
@@ -66,7 +66,7 @@ impl HeadWrite {
     pub(in crate::commit) fn is_copied(&self) -> bool {
         match self {
             Self::Create(_) => true,
-            Self::Move { guard, to, .. } => to.is_copied_from(guard),
+            Self::Move { is_copied, .. } => *is_copied,
             Self::Nudge { .. } => false,
         }
     }

@@ -18,7 +18,7 @@ impl Generator {
         let realm = commit.realm.clone();
         let to = self.head(&realm, guard.agent_id.clone(), guard.epoch);
         let write = if self.rng.chance(50) {
-            Write::MoveHead { guard, to: Box::new(to), queued: 0 }
+            Write::MoveHead { guard, to: Box::new(to), queued: 0, is_copied: true }
         } else {
             let nudge = self.nudge(&realm, &to);
             Write::NudgeHead { guard, nudge }

@@ -7,25 +7,28 @@ use cardwire_model::{Conflict, Head, HeadGuard, Nudge, Realm};
 impl State {
     pub(super) fn create_head(&mut self, realm: &Realm, head: &Head) -> Applied {
         let key = (realm.clone(), head.agent_id.clone());
-        // The copy of a head that was lost may be newer than what this one was rebuilt from.
+        // Whoever rebuilt a head from an older copy comes too late.
         let is_newer =
             |copy: &Head| copy.epoch > head.epoch || (copy.epoch == head.epoch && head.live.is_some());
         let stale = self.copies.get(&key).is_some_and(is_newer);
         holds(!self.heads.has(&key) && !stale, Conflict::Head)?;
-        // Whoever rebuilt a head from an older copy comes too late.
-        let newer =
-            |copy: &Head| copy.epoch > head.epoch || (copy.epoch == head.epoch && head.live.is_some());
-        holds(!self.copies.get(&key).is_some_and(newer), Conflict::Head)?;
         self.heads.put(key, head.clone());
         self.copy_head(realm, head);
         Ok(())
     }
 
-    pub(super) fn move_head(&mut self, realm: &Realm, guard: &HeadGuard, to: &Head, queued: i32) -> Applied {
+    pub(super) fn move_head(
+        &mut self,
+        realm: &Realm,
+        guard: &HeadGuard,
+        to: &Head,
+        queued: i32,
+        is_copied: bool,
+    ) -> Applied {
         let old = self.guarded(realm, guard)?;
         let agent_id = guard.agent_id.clone();
         let head = Head { agent_id, queued: changed(old.queued, queued)?, ..to.clone() };
-        if head.is_copied_from(guard) {
+        if is_copied {
             self.copy_head(realm, &head);
         }
         self.heads.put((realm.clone(), head.agent_id.clone()), head);

@@ -50,7 +50,9 @@ pub(super) fn of(commit: &Commit) -> Author {
             Author::Kernel
         }
         // Nobody waits any more, whatever the count says.
-        [Write::MoveHead { guard, to, queued: ..0 }] if guard.status == Status::Idle && to.live.is_none() => {
+        [Write::MoveHead { guard, to, queued: ..0, .. }]
+            if guard.status == Status::Idle && to.live.is_none() =>
+        {
             Author::Kernel
         }
         _ => Author::Operation,
