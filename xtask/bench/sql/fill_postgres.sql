@@ -43,11 +43,14 @@ INSERT INTO state_agent_steps (project_id, step_id, agent_id, agent_turn_id, tur
 SELECT 'filled', 'step_' || lpad(to_hex(i), 32, '0'), agent_id, turn_id, 1, 'think', 'ok', 1, 'bench', '{}', at, at
 FROM turns;
 
-INSERT INTO events (project_id, position, event_id, kind, target, channel, agent_id, data, at, agent_turn_id, trace_id)
-SELECT 'filled', i * 3 + k, gen_random_uuid(), 'agent.state', agent_id, 'public', agent_id,
-       json_build_object('status', 'running', 'agent_turn_id', turn_id, 'inbox_id', inbox_id)::text, at, turn_id, 'bench'
-FROM turns, generate_series(0, 2) AS k;
+INSERT INTO events (project_id, last_position, item_count, items)
+SELECT 'filled', i * 3, 3, ARRAY(
+       SELECT ROW (gen_random_uuid(), 'agent.state', agent_id, 'public', agent_id,
+           json_build_object('status', 'running', 'agent_turn_id', turn_id, 'inbox_id', inbox_id)::text, at, turn_id,
+           NULL, 'bench')::cw_event_item
+       FROM generate_series(1, 3))
+FROM turns;
 
-INSERT INTO event_heads (project_id, last_position) SELECT 'filled', max(position) FROM events HAVING count(*) > 0;
+INSERT INTO event_heads (project_id, last_position) SELECT 'filled', max(last_position) FROM events HAVING count(*) > 0;
 DROP TABLE turns;
 COMMIT;

@@ -44,7 +44,7 @@ SELECT 'filled', printf('step_%032x', i), agent_id, turn_id, 1, 'think', 'ok', 1
 FROM turns;
 
 INSERT INTO events (project_id, position, event_id, kind, target, channel, agent_id, data, at, agent_turn_id, trace_id)
-SELECT 'filled', i * 3 + k, unhex(printf('%02x%030x', 6 + k, i)), 'agent.state', agent_id, 'public', agent_id,
+SELECT 'filled', i * 3 - 2 + k, unhex(printf('%02x%030x', 6 + k, i)), 'agent.state', agent_id, 'public', agent_id,
        json_object('status', 'running', 'agent_turn_id', hex(turn_id), 'inbox_id', hex(inbox_id)), at, turn_id, 'bench'
 FROM turns, (SELECT 0 AS k UNION ALL SELECT 1 UNION ALL SELECT 2)
 ORDER BY i, k;

@@ -82,3 +82,51 @@ pub(crate) trait Database: Send + Sync {
     /// Processor time used so far by everybody who takes part.
     async fn cpu(&self) -> anyhow::Result<CpuTicks>;
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use cardwire_model::Status;
+    use cardwire_store::{EventFilter, RowFilter};
+    use cardwire_testkit::scratch::ScratchDatabase;
+
+    use super::*;
+    use crate::postgres::Postgres;
+    use crate::sqlite::Sqlite;
+
+    /// What a fill says is there is what the store reads: it is written past the store, so that a change of tables would
+    /// be seen here first.
+    async fn assert_filled(database: &dyn Database, name: &str, agents: usize, turns: usize) {
+        database.open(name).await.unwrap().close().await;
+        database.fill(name, agents, turns).await.unwrap();
+        let store = database.open(name).await.unwrap();
+        let (project, all, limit) = ("filled".parse().unwrap(), RowFilter::default(), 100);
+        let roster = store.roster(&project, Some(Status::Idle), None, limit).await.unwrap();
+        assert_eq!(roster.iter().filter(|one| one.head.is_some()).count(), agents);
+        let rows = store.inbox(&project, &all, None, limit).await.unwrap();
+        assert!(rows.iter().all(|row| !row.status.is_open() && row.ended.is_some()));
+        let steps = store.steps(&project, &all, None, limit).await.unwrap();
+        let edges = store.edges(&project, &all, None, limit).await.unwrap();
+        assert_eq!((rows.len(), steps.len(), edges.len()), (turns, turns, turns));
+        let events = store.events(&project, 0, &EventFilter::default(), limit).await.unwrap();
+        let positions: Vec<u64> = events.iter().map(|event| event.position).collect();
+        assert_eq!(positions, (1..=3 * turns as u64).collect::<Vec<_>>());
+        assert_eq!(store.last_position(&project).await.unwrap(), 3 * turns as u64);
+        store.close().await;
+        database.drop(name).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_filled_database_can_be_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let server = ScratchDatabase::create().await;
+        let postgres = Postgres::open(server.url(), Path::new("pgbench"), dir.path()).await.unwrap();
+        let sqlite = Sqlite::open(dir.path()).unwrap();
+        let own = server.url().rsplit('/').next().unwrap();
+        for database in [&postgres as &dyn Database, &sqlite] {
+            assert_filled(database, &format!("{own}_idle"), 3, 0).await;
+            assert_filled(database, &format!("{own}_busy"), 3, 7).await;
+        }
+    }
+}
