@@ -2343,7 +2343,7 @@ CREATE INDEX resource_passages_lexemes ON public.resource_passages USING gin (le
 
 CREATE INDEX resource_project_agents_by_time ON public.resource_project_agents USING btree (project_id, created_at, agent_id);
 
-CREATE INDEX state_agent_inbox_by_agent ON public.state_agent_inbox USING btree (agent_id, project_id, seq);
+CREATE INDEX state_agent_inbox_by_agent ON public.state_agent_inbox USING btree (agent_id, project_id, inbox_id);
 
 CREATE UNIQUE INDEX state_agent_inbox_by_turn ON public.state_agent_inbox USING btree (agent_turn_id, project_id) WHERE (kind = 'turn'::text);
 
@@ -2372,6 +2372,8 @@ CREATE INDEX state_agent_inbox_writers ON public.state_agent_inbox USING btree (
 CREATE INDEX state_agent_state_head_busy ON public.state_agent_state_head USING btree (project_id, agent_id) WHERE busy;
 
 CREATE INDEX state_agent_steps_by_agent ON public.state_agent_steps USING btree (agent_id, project_id, created_at);
+
+CREATE INDEX state_agent_steps_by_time ON public.state_agent_steps USING btree (project_id COLLATE "POSIX", created_at, step_id);
 
 CREATE INDEX state_agent_steps_by_turn ON public.state_agent_steps USING btree (agent_turn_id, project_id);
 

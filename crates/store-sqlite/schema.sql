@@ -426,7 +426,7 @@ CREATE UNIQUE INDEX resource_passages_by_key ON resource_passages (project_id, k
 
 CREATE INDEX resource_project_agents_by_time ON resource_project_agents (project_id, created_at, agent_id);
 
-CREATE INDEX state_agent_inbox_by_agent ON state_agent_inbox (project_id, agent_id);
+CREATE INDEX state_agent_inbox_by_agent ON state_agent_inbox (project_id, agent_id, inbox_id);
 
 CREATE UNIQUE INDEX state_agent_inbox_by_id ON state_agent_inbox (project_id, inbox_id);
 
@@ -452,6 +452,8 @@ CREATE INDEX state_agent_state_head_busy ON state_agent_state_head (project_id, 
     WHERE status <> 'idle' OR queued > 0;
 
 CREATE INDEX state_agent_steps_by_agent ON state_agent_steps (project_id, agent_id, created_at);
+
+CREATE INDEX state_agent_steps_by_time ON state_agent_steps (project_id, created_at, step_id);
 
 CREATE INDEX state_agent_steps_by_turn ON state_agent_steps (project_id, agent_turn_id, created_at);
 

@@ -78,6 +78,14 @@ impl InboxStatus {
             Self::Consumed | Self::Error | Self::Skipped => false,
         }
     }
+
+    /// Whether workers have it before them: to claim, now or later, or claimed.
+    pub const fn is_with_workers(self) -> bool {
+        match self {
+            Self::Pending | Self::Processing | Self::Deferred => true,
+            Self::Queued | Self::Consumed | Self::Error | Self::Skipped => false,
+        }
+    }
 }
 
 /// One row.

@@ -13,7 +13,8 @@ use crate::{
 };
 use async_trait::async_trait;
 use cardwire_model::{
-    AgentId, Batch, BatchId, BatchStatus, BoxId, Branch, BranchKey, ProjectId, Sweep, Timestamp, TurnId,
+    AgentId, Batch, BatchId, BatchStatus, BoxId, Branch, BranchKey, InboxItem, ProjectId, Sweep, Timestamp,
+    TurnId,
 };
 use cardwire_store::{BatchFilter, Batches, Standing};
 use std::collections::HashSet;
@@ -168,6 +169,17 @@ impl Batches for PostgresStore {
         let turns = |row: &Row| number(row, 0, "a count of turns");
         let found = read(&self.app, project, sql::OPEN_TURNS, &[&project, &i64::from(limit)], turns).await?;
         Ok(found.into_iter().next().unwrap_or(0))
+    }
+
+    async fn open_turns_in_trace(
+        &self,
+        project: &ProjectId,
+        trace_id: &str,
+        limit: usize,
+    ) -> Read<Vec<InboxItem>> {
+        let (project, limit) = (project.as_str(), to_limit(limit));
+        let params: [Param<'_>; 3] = [&project, &trace_id, &limit];
+        read(&self.app, project, sql::OPEN_TURNS_IN_TRACE, &params, whole(rows::inbox_item)).await
     }
 }
 

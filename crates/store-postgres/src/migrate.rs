@@ -26,6 +26,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { number: 9, name: "queued", text: include_str!("../migrations/0009_queued.sql") },
     Migration { number: 10, name: "roster", text: include_str!("../migrations/0010_roster.sql") },
     Migration { number: 11, name: "event_groups", text: include_str!("../migrations/0011_event_groups.sql") },
+    Migration { number: 12, name: "lists", text: include_str!("../migrations/0012_lists.sql") },
 ];
 
 struct Migration {

@@ -30,6 +30,7 @@ reads! {
     INBOX = "inbox";
     INBOX_OF_AGENT = "inbox_of_agent";
     INBOX_OF_TURN = "inbox_of_turn";
+    INBOX_WITH_WORKERS = "inbox_with_workers";
     CALLS = "calls";
     STEPS = "steps";
     STEPS_OF_AGENT = "steps_of_agent";
@@ -60,6 +61,7 @@ reads! {
     GRANTS = "grants";
     SPENT = "spent";
     OPEN_TURNS = "open_turns";
+    OPEN_TURNS_IN_TRACE = "open_turns_in_trace";
     SESSIONS = "sessions";
     PASSAGES = "passages";
     PASSAGES_AT = "passages_at";

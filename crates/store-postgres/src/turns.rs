@@ -4,7 +4,7 @@
 use crate::{
     PostgresStore, claim,
     load::Key,
-    number::{to_bigint, to_limit},
+    number::to_limit,
     rows::{self, Read, Record, name, optional_record, record},
     sql::{self, part},
     tenant::{Param, across, read},
@@ -80,16 +80,19 @@ impl Turns for PostgresStore {
         &self,
         project: &ProjectId,
         filter: &RowFilter,
-        before: Option<u64>,
+        before: Option<InboxId>,
         limit: usize,
     ) -> Read<Vec<InboxItem>> {
         let project = project.as_str();
-        let (before, limit) = (before.map_or(i64::MAX, to_bigint), to_limit(limit));
+        let Some(last) = last_before(before.map(InboxId::uuid)) else { return Ok(vec![]) };
+        let limit = to_limit(limit);
         let parts = Parts::new(filter);
-        let mut params: Vec<Param<'_>> = vec![&project, &before, &limit, &parts.trace, &parts.correlation];
+        let mut params: Vec<Param<'_>> = vec![&project, &last, &limit, &parts.trace, &parts.correlation];
         params.extend([&parts.status as Param<'_>, &parts.turns_only, &parts.from, &parts.until]);
+        let is_with_workers = filter.inbox_status.is_some_and(InboxStatus::is_with_workers);
+        let any = if is_with_workers { sql::INBOX_WITH_WORKERS } else { sql::INBOX };
         let statement = parts.choose(
-            [sql::INBOX, sql::INBOX_OF_AGENT, sql::INBOX_OF_TURN],
+            [any, sql::INBOX_OF_AGENT, sql::INBOX_OF_TURN],
             [&[], &[&parts.agent], &[&parts.agent, &parts.turn]],
             &mut params,
         );

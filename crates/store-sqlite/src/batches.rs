@@ -10,7 +10,8 @@ use crate::{
 };
 use async_trait::async_trait;
 use cardwire_model::{
-    AgentId, Batch, BatchId, BatchStatus, BoxId, Branch, BranchKey, ProjectId, Sweep, Timestamp, TurnId,
+    AgentId, Batch, BatchId, BatchStatus, BoxId, Branch, BranchKey, InboxItem, ProjectId, Sweep, Timestamp,
+    TurnId,
 };
 use cardwire_store::{BatchFilter, Batches, Standing, StoreError};
 use rusqlite::{Connection, params};
@@ -224,6 +225,20 @@ impl Batches for SqliteStore {
         let read = move |conn: &Connection| {
             conn.prepare_cached(sql::OPEN_TURNS)?
                 .query_row(params![project.as_str(), limit], |row| row.get(0))
+        };
+        self.readers.read(read).await
+    }
+
+    async fn open_turns_in_trace(
+        &self,
+        project: &ProjectId,
+        trace_id: &str,
+        limit: usize,
+    ) -> Result<Vec<InboxItem>> {
+        let (project, trace_id) = (project.clone(), trace_id.to_owned());
+        let read = move |conn: &Connection| {
+            let wanted = params![project.as_str(), trace_id, limit as i64];
+            all(conn, sql::OPEN_TURNS_IN_TRACE, wanted, codec::inbox_item)
         };
         self.readers.read(read).await
     }

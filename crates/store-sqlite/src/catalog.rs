@@ -220,6 +220,6 @@ impl Catalog for SqliteStore {
 }
 
 /// Positions past what SQLite can hold are past the end of any log.
-pub(crate) fn clamp(position: u64) -> i64 {
+fn clamp(position: u64) -> i64 {
     i64::try_from(position).unwrap_or(i64::MAX)
 }

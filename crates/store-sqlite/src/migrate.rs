@@ -17,6 +17,7 @@ const MIGRATIONS: &[(u32, &str, &str)] = &[
     (9, "queued", include_str!("../migrations/0009_queued.sql")),
     (10, "roster", include_str!("../migrations/0010_roster.sql")),
     (11, "event_groups", include_str!("../migrations/0011_event_groups.sql")),
+    (12, "lists", include_str!("../migrations/0012_lists.sql")),
 ];
 
 const LEDGER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

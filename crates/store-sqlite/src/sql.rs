@@ -53,6 +53,7 @@ statements! {
     INBOX = "read/inbox";
     INBOX_OF_AGENT = "read/inbox_of_agent";
     INBOX_OF_TURN = "read/inbox_of_turn";
+    INBOX_WITH_WORKERS = "read/inbox_with_workers";
     CALLS = "read/calls";
     STEPS = "read/steps";
     STEPS_OF_AGENT = "read/steps_of_agent";
@@ -85,6 +86,7 @@ statements! {
     GRANTS = "read/grants";
     SPENT = "read/spent";
     OPEN_TURNS = "read/open_turns";
+    OPEN_TURNS_IN_TRACE = "read/open_turns_in_trace";
     SESSION = "read/session";
     SESSIONS = "read/sessions";
     PASSAGES = "read/passages";

@@ -1,7 +1,7 @@
 //! Reads of turns, the graph and the roster, what the watchdog looks at, and claims.
 
 use crate::{
-    catalog::{NO_ID, clamp},
+    catalog::NO_ID,
     claim::Claim,
     codec, load,
     select::{all, one},
@@ -10,8 +10,8 @@ use crate::{
 };
 use async_trait::async_trait;
 use cardwire_model::{
-    Agent, AgentId, Edge, EdgeId, Head, IdentityEdge, InboxId, InboxItem, Profile, ProfileName, ProjectId,
-    Resource, ResourceKind, ResourceName, Status, Step, StepId, Timestamp, ToolCall, TurnId,
+    Agent, AgentId, Edge, EdgeId, Head, IdentityEdge, InboxId, InboxItem, InboxStatus, Profile, ProfileName,
+    ProjectId, Resource, ResourceKind, ResourceName, Status, Step, StepId, Timestamp, ToolCall, TurnId,
 };
 use cardwire_store::{
     ClaimQuery, CommitError, DecideClaim, Horizon, Rostered, RowFilter, StoreError, Turns, Watched,
@@ -130,17 +130,17 @@ impl Turns for SqliteStore {
         &self,
         project: &ProjectId,
         filter: &RowFilter,
-        before: Option<u64>,
+        before: Option<InboxId>,
         limit: usize,
     ) -> Result<Vec<InboxItem>> {
         let (project, filter) = (project.clone(), filter.clone());
-        let before = before.map_or(i64::MAX, clamp);
         let read = move |conn: &Connection| {
+            let before = before.map(InboxId::uuid);
             let wanted = params![
                 project.as_str(),
                 filter.agent_id.as_ref().map(AgentId::as_str),
                 filter.turn_id.map(|turn| turn.uuid().into_bytes()),
-                before,
+                before.as_ref().map_or(&PAST_IDS[..], |id| &id.as_bytes()[..]),
                 limit as i64,
                 filter.trace_id,
                 filter.correlation_id,
@@ -149,7 +149,9 @@ impl Turns for SqliteStore {
                 filter.from.map(Timestamp::micros),
                 filter.until.map(Timestamp::micros),
             ];
-            let by = [sql::INBOX, sql::INBOX_OF_AGENT, sql::INBOX_OF_TURN];
+            let is_with_workers = filter.inbox_status.is_some_and(InboxStatus::is_with_workers);
+            let any = if is_with_workers { sql::INBOX_WITH_WORKERS } else { sql::INBOX };
+            let by = [any, sql::INBOX_OF_AGENT, sql::INBOX_OF_TURN];
             all(conn, narrowest(&filter, by), wanted, codec::inbox_item)
         };
         self.readers.read(read).await

@@ -3,7 +3,8 @@
 use crate::StoreError;
 use async_trait::async_trait;
 use cardwire_model::{
-    AgentId, Batch, BatchId, BatchStatus, BoxId, Branch, BranchKey, ProjectId, Sweep, Timestamp, TurnId,
+    AgentId, Batch, BatchId, BatchStatus, BoxId, Branch, BranchKey, InboxItem, ProjectId, Sweep, Timestamp,
+    TurnId,
 };
 use std::collections::HashSet;
 
@@ -135,4 +136,12 @@ pub trait Batches: Send + Sync {
 
     /// How many turns of a project are open, counted up to `limit`.
     async fn open_turns(&self, project: &ProjectId, limit: u32) -> Result<u32, StoreError>;
+
+    /// The open turns of a trace, oldest first (by id), at most so many.
+    async fn open_turns_in_trace(
+        &self,
+        project: &ProjectId,
+        trace_id: &str,
+        limit: usize,
+    ) -> Result<Vec<InboxItem>, StoreError>;
 }

@@ -165,12 +165,12 @@ pub trait Turns: Send + Sync {
     /// The head of an agent.
     async fn head(&self, project: &ProjectId, agent: &AgentId) -> Result<Option<Head>, StoreError>;
 
-    /// Inbox rows, newest first (by `seq`), before `before`.
+    /// Inbox rows, newest first (by id), before `before`. Only `seq` says which of an agent's turns is next.
     async fn inbox(
         &self,
         project: &ProjectId,
         filter: &RowFilter,
-        before: Option<u64>,
+        before: Option<InboxId>,
         limit: usize,
     ) -> Result<Vec<InboxItem>, StoreError>;
 

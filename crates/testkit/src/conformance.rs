@@ -276,6 +276,7 @@ macro_rules! conformance_tests {
                 open_children_are_open_turns_that_are_no_branches
                 a_grant_is_of_one_agent_and_may_be_given_again
                 a_tree_is_spent_up_to_its_limit
+                open_turns_of_a_trace_are_found
                 open_turns_are_counted_up_to_a_limit
             }
             turn_loads {

@@ -181,7 +181,7 @@ impl Turns for Counting {
         &self,
         project: &ProjectId,
         filter: &RowFilter,
-        before: Option<u64>,
+        before: Option<InboxId>,
         limit: usize,
     ) -> Res<Vec<InboxItem>> {
         self.inner.inbox(project, filter, before, limit).await
@@ -346,6 +346,15 @@ impl Batches for Counting {
 
     async fn open_turns(&self, project: &ProjectId, limit: u32) -> Res<u32> {
         self.inner.open_turns(project, limit).await
+    }
+
+    async fn open_turns_in_trace(
+        &self,
+        project: &ProjectId,
+        trace_id: &str,
+        limit: usize,
+    ) -> Res<Vec<InboxItem>> {
+        self.inner.open_turns_in_trace(project, trace_id, limit).await
     }
 }
 

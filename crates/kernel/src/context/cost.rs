@@ -150,7 +150,6 @@ impl Kernel {
             }
         };
         filter.trace_id = filter.trace_id.take().or(trace);
-        let below = self.subtree(project, roots, filter.trace_id.clone(), drop).await?;
-        Ok(Some(below.into_iter().map(|(turn, ())| turn).collect()))
+        Ok(Some(self.subtree(project, roots, filter.trace_id.clone()).await?))
     }
 }

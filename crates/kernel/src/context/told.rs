@@ -45,7 +45,7 @@ impl Kernel {
         while looked < limits::EXPERIENCE_TURNS {
             let size = limits::PAGE_MAX.min(limits::EXPERIENCE_TURNS - looked);
             let page = self.store.inbox(project, &filter, before, size).await?;
-            before = page.last().map(|item| item.seq);
+            before = page.last().map(|item| item.id);
             looked += size;
             let is_last = page.len() < size;
             found.extend(page.into_iter().filter_map(|item| belongs(item, key, state)));

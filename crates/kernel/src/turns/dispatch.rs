@@ -104,7 +104,7 @@ impl Kernel {
             };
             let mut waiting =
                 self.store.inbox(project, &filter, None, limits::INBOX_TURNS as usize + 1).await?;
-            waiting.reverse();
+            waiting.sort_by_key(|item| item.seq);
             waiting.truncate(limits::POISON_ROWS + 1);
             if let Some(box_id) = next_output_box(&waiting) {
                 let keys = Keys { boxes: vec![box_id], ..Keys::default() };

@@ -8,7 +8,7 @@ impl Kernel {
     /// Everything that people are asked, oldest turn first.
     pub async fn questions(&self, project: &ProjectId, turn: TurnId) -> Result<Vec<Question>, KernelError> {
         let mut questions = vec![];
-        for item in self.unended(project, turn).await? {
+        for item in self.open_below(project, turn).await? {
             if self.waits(project, &item).await? {
                 questions.extend(self.asked_by(project, &item).await?);
             }
@@ -22,9 +22,9 @@ impl Kernel {
         project: &ProjectId,
         turn: TurnId,
     ) -> Result<Option<Vec<Question>>, KernelError> {
-        let (mut questions, unended) = (vec![], self.unended(project, turn).await?);
+        let (mut questions, open) = (vec![], self.open_below(project, turn).await?);
         // Those who were sent last are most likely to be at work.
-        for item in unended.iter().rev() {
+        for item in open.iter().rev() {
             if !self.waits(project, item).await? {
                 return Ok(None);
             }
@@ -32,13 +32,6 @@ impl Kernel {
         }
         let questions: Vec<_> = questions.into_iter().rev().flatten().collect();
         Ok((!questions.is_empty()).then_some(questions))
-    }
-
-    async fn unended(&self, project: &ProjectId, turn: TurnId) -> Result<Vec<InboxItem>, KernelError> {
-        let trace = self.turn_row(project, turn).await?.trace_id;
-        let live = |item: InboxItem| item.ended.is_none().then_some(item);
-        let below = self.subtree(project, [turn], trace, live).await?;
-        Ok(below.into_iter().filter_map(|(_, item)| item).collect())
     }
 
     async fn waits(&self, project: &ProjectId, item: &InboxItem) -> Result<bool, KernelError> {

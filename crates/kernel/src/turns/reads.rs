@@ -3,8 +3,8 @@
 use crate::{Kernel, KernelError, context::is_profile};
 use cardwire_context::prompt;
 use cardwire_model::{
-    AgentId, BoxId, Card, CardId, Edge, EdgeId, Hash256, Head, IdentityEdge, InboxItem, Keys, ProjectId,
-    Realm, Status, Step, StepId, Timestamp, TurnId, TurnPayload,
+    AgentId, BoxId, Card, CardId, Edge, EdgeId, Hash256, Head, IdentityEdge, InboxId, InboxItem, Keys,
+    ProjectId, Realm, Status, Step, StepId, Timestamp, TurnId, TurnPayload,
 };
 use cardwire_protocol::{
     Rejection,
@@ -70,7 +70,7 @@ impl Kernel {
         &self,
         project: &ProjectId,
         filter: &RowFilter,
-        before: Option<u64>,
+        before: Option<InboxId>,
         limit: usize,
     ) -> Result<Vec<InboxItem>, KernelError> {
         Ok(self.store.inbox(project, filter, before, limit).await?)

@@ -59,7 +59,7 @@ impl Kernel {
             for item in rows.iter().filter(held) {
                 self.give_back(project, caller, item).await?;
             }
-            before = rows.last().map(|item| item.seq);
+            before = rows.last().map(|item| item.id);
             if rows.len() < limits::PAGE_MAX {
                 return Ok(());
             }

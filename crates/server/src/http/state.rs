@@ -1,6 +1,6 @@
 //! What agents are doing and what they have done (API-08), and rebuilding what was lost (WD-08).
 
-use super::{next_cursor, place};
+use super::next_cursor;
 use crate::{
     error::{Answer, ApiError},
     request::Request,
@@ -64,7 +64,7 @@ pub(crate) async fn rebuild(request: Request) -> Answer {
 }
 
 pub(crate) async fn inbox(request: Request) -> Answer {
-    let (limit, before) = (request.page_limit()?, place(&request)?);
+    let (limit, before) = (request.page_limit()?, request.parsed("cursor")?);
     let mut filter = row_filter(&request)?;
     filter.inbox_status = request
         .text("status")
@@ -76,7 +76,7 @@ pub(crate) async fn inbox(request: Request) -> Answer {
     let page = request.state.kernel.list_inbox(request.project()?, &filter, before, limit).await?;
     respond::ok(&InboxList {
         items: page.iter().map(InboxOut::from).collect(),
-        next_cursor: next_cursor(&page, limit, |item| item.seq.to_string()),
+        next_cursor: next_cursor(&page, limit, |item| item.id.to_string()),
     })
 }
 

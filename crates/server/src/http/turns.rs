@@ -18,7 +18,7 @@ use cardwire_kernel::{
     Done, ViewedTurn,
     protocol::turn::{Command, Remains, dispatch::Dispatched, stop::Stop},
 };
-use cardwire_model::{InboxItem, InboxStatus, Invalid, TurnEpoch, limits};
+use cardwire_model::{InboxId, InboxItem, InboxStatus, Invalid, TurnEpoch, limits};
 
 pub(crate) async fn dispatch(request: Request) -> Answer {
     let (project, kernel) = (request.project()?, &request.state.kernel);
@@ -92,25 +92,25 @@ pub(crate) async fn list(request: Request) -> Answer {
     filter.turns_only = true;
     filter.inbox_status = (wanted == Some(TurnStatus::Queued)).then_some(InboxStatus::Queued);
     let size = if wanted.is_some() { LOOK_ROWS } else { limit };
-    let (mut before, mut items): (Option<u64>, _) = (super::place(&request)?, vec![]);
+    let (mut before, mut items): (Option<InboxId>, _) = (request.parsed("cursor")?, vec![]);
     for _ in 0..LOOKS {
         let page = kernel.list_inbox(project, &filter, before, size).await?;
         let ended = page.len() < size;
         for item in page {
-            before = Some(item.seq);
+            before = Some(item.id);
             let turn = seen(&request, item).await?;
             if wanted.is_none_or(|wanted| wanted == TurnStatus::of(&turn)) {
                 items.push(TurnOut::from(&turn));
             }
             if items.len() == limit {
-                return respond::ok(&TurnList { items, next_cursor: before.map(|seq| seq.to_string()) });
+                return respond::ok(&TurnList { items, next_cursor: before.map(|id| id.to_string()) });
             }
         }
         if ended {
             return respond::ok(&TurnList { items, next_cursor: None });
         }
     }
-    respond::ok(&TurnList { items, next_cursor: before.map(|seq| seq.to_string()) })
+    respond::ok(&TurnList { items, next_cursor: before.map(|id| id.to_string()) })
 }
 
 /// The turn of a row. Only of a live one the agent's head knows more.

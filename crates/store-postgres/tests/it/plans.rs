@@ -5,7 +5,7 @@ use crate::{
     scratch::{Scratch, create_project},
     worker::Agent,
 };
-use cardwire_model::{Generation, ProjectId};
+use cardwire_model::{Generation, InboxStatus, ProjectId};
 use cardwire_store::{Catalog, EventFilter, Horizon, RowFilter, Store, Turns};
 use cardwire_store_postgres::PostgresStore;
 use cardwire_testkit::fixtures::{agent_id, at};
@@ -44,16 +44,22 @@ INSERT INTO events (project_id, last_position, item_count, items)
 INSERT INTO state_pmo_batches SELECT 'p1', gen_random_uuid(), 'parent', gen_random_uuid(), 1, 'c', 'public', 't', 1, 1,
     false, 0, 0, 100, NULL, 0, 'success', NULL, NULL, 9 FROM generate_series(1, 3000)";
 
-/// Reads by agent and by turn.
+/// What connections for the work of tenants are set to.
+const OF_TENANTS: &str = "SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_memoize = off;
+    SET enable_bitmapscan = off; SET enable_seqscan = off; SET max_parallel_workers_per_gather = 0; ";
+
+/// Pages of everything, and of what is in some state, of an agent and of a turn.
 async fn lists(store: &PostgresStore, project: &ProjectId, agent: &Agent) {
     let of_agent = RowFilter { agent_id: Some(agent.head.agent_id.clone()), ..RowFilter::default() };
     let rows = store.inbox(project, &of_agent, None, 2).await.unwrap();
     let of_turn = RowFilter { turn_id: Some(rows[0].turn_id), ..RowFilter::default() };
-    for filter in [&of_agent, &of_turn] {
+    for filter in [&RowFilter::default(), &of_agent, &of_turn] {
         assert!(!store.inbox(project, filter, None, 2).await.unwrap().is_empty());
         assert!(!store.edges(project, filter, None, 2).await.unwrap().is_empty());
         assert!(!store.steps(project, filter, None, 2).await.unwrap().is_empty());
     }
+    let held = RowFilter { inbox_status: Some(InboxStatus::Processing), ..RowFilter::default() };
+    store.inbox(project, &held, None, 2).await.unwrap();
     store.identity_edges(project, &of_agent, None, 2).await.unwrap();
     store.heads(project, Some(&agent_id("z")), 2).await.unwrap();
     store.roster(project, None, None, 2).await.unwrap();
@@ -145,6 +151,21 @@ async fn what_waits_for_an_agent_is_found_by_its_own_index() {
     store.close().await;
 }
 
+/// A run that somebody waits for is looked at ten times a second.
+#[tokio::test]
+async fn open_turns_in_a_trace_are_looked_for_among_open_turns() {
+    for besides in ["", "REINDEX INDEX state_agent_inbox_queued"] {
+        let (scratch, store) = with_nothing_to_do(besides).await;
+        let statement = include_str!("../../sql/read/open_turns_in_trace.sql");
+        let plan = plan_with(&scratch, OF_TENANTS, statement, "text, text, bigint", "'p1', 't', 10").await;
+        for index in ["state_agent_inbox_open", "state_agent_inbox_queued"] {
+            assert!(plan.contains(&format!("using {index} ")), "{plan}");
+        }
+        assert_eq!(plan.matches(" Scan ").count(), 2, "{plan}");
+        store.close().await;
+    }
+}
+
 /// How many rows of each table were read, now that the store is done.
 async fn rows_read(scratch: &Scratch, store: PostgresStore) -> Vec<(String, i64)> {
     finished(scratch, store).await;
@@ -207,8 +228,6 @@ async fn what_is_sealed_is_read_once() {
         let rest = &function[function.find(from).unwrap()..];
         rest[..rest.find(until).unwrap()].to_owned()
     };
-    let of_tenants = "SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_memoize = off;
-        SET enable_bitmapscan = off; SET enable_seqscan = off; ";
     let of_function = between("SET enable_", " AS $$").replace(" SET ", "; SET ");
     let statement = between("UPDATE audit a", ";")
         .replace("in_project", "$1")
@@ -221,7 +240,7 @@ async fn what_is_sealed_is_read_once() {
         SELECT 'p1', 'a', 'b', 'c', 'ok', '{}', 0 FROM generate_series(1, 2000); ANALYZE audit",
     ] {
         scratch.execute(filled).await;
-        let settings = format!("{of_tenants}{of_function}");
+        let settings = format!("{OF_TENANTS}{of_function}");
         let types = "text, jsonb, bigint, bigint";
         let plan = plan_with(&scratch, &settings, &statement, types, "'p1', '[]', 1, 2000").await;
         assert!(plan.contains("Merge Join") && !plan.contains("Nested Loop"), "{plan}");
@@ -257,6 +276,12 @@ async fn workers_and_the_watchdog_look_only_where_there_is_work() {
             "text, text, bigint, bigint",
             "'p1', 'generic', 0, 10",
             "state_agent_inbox_claimable",
+        ),
+        (
+            include_str!("../../sql/read/inbox_with_workers.sql"),
+            "text, uuid, bigint, text, text, text, boolean, bigint, bigint",
+            "'p1', 'ffffffff-ffff-ffff-ffff-ffffffffffff', 10, NULL, NULL, 'processing', true, NULL, NULL",
+            "state_agent_inbox_open",
         ),
         (
             include_str!("../../sql/read/running_batches.sql"),

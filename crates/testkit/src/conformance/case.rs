@@ -120,8 +120,9 @@ impl Case {
     ) -> [InboxItem; N] {
         for item in &mut items {
             self.apply(commit(project, [enqueue(item)])).await;
-            let newest = self.store.inbox(project, &RowFilter::default(), None, 1).await.unwrap();
-            *item = newest.into_iter().next().expect("the row is there");
+            let of_turn = RowFilter { turn_id: Some(item.turn_id), ..RowFilter::default() };
+            let found = self.store.inbox(project, &of_turn, None, 100).await.unwrap();
+            *item = found.into_iter().find(|found| found.id == item.id).expect("the row is there");
         }
         items
     }

@@ -6,7 +6,7 @@ use cardwire_model::{
     Conflict, InboxItem, InboxKind, InboxStatus, TaskStatus, TurnEpoch, limits::NAME_CHARS,
 };
 use cardwire_store::{RowFilter, Store};
-use std::sync::Arc;
+use std::{cmp::Reverse, sync::Arc};
 
 /// DP-08: a row is what was put into the inbox, at a place that the store gives.
 pub async fn an_inbox_row_comes_back_with_every_field(store: Arc<dyn Store>) {
@@ -27,7 +27,8 @@ pub async fn an_inbox_row_comes_back_with_every_field(store: Arc<dyn Store>) {
     }
     for row in rows {
         case.write([enqueue(&InboxItem { seq: 1_000_000, ..row.clone() })]).await;
-        let found = case.store.inbox(&case.project, &RowFilter::default(), None, 1).await.unwrap();
+        let of_turn = RowFilter { turn_id: Some(row.turn_id), ..RowFilter::default() };
+        let found = case.store.inbox(&case.project, &of_turn, None, 9).await.unwrap();
         let seq = found[0].seq;
         assert_eq!(found, [InboxItem { seq, ..row.clone() }]);
         let of_turn = case.store.turn(&case.project, row.turn_id).await.unwrap();
@@ -221,11 +222,12 @@ pub async fn inbox_rows_are_listed_newest_first_by_every_filter(store: Arc<dyn S
         ),
     ];
     for (filter, wanted) in checks {
-        let expected: Vec<_> = rows.iter().filter(|row| wanted(row)).cloned().collect();
+        let mut expected: Vec<_> = rows.iter().filter(|row| wanted(row)).cloned().collect();
+        expected.sort_by_key(|row| Reverse(row.id));
         assert_pages(
             &format!("{filter:?}"),
             &expected,
-            |row| row.seq,
+            |row| row.id,
             async |before, limit| case.store.inbox(&case.project, &filter, before, limit).await,
         )
         .await;

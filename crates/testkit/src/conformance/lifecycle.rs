@@ -102,6 +102,7 @@ pub async fn after_close_every_call_answers_unavailable(store: Arc<dyn Store>) {
     unavailable("granted", store.granted(project, &agent, &[box_id]).await);
     unavailable("spent", store.spent(project, turn).await);
     unavailable("open_turns", store.open_turns(project, 9).await);
+    unavailable("open_turns_in_trace", store.open_turns_in_trace(project, "t", 9).await);
     let (key, shelf) = (session_key("default", "s"), shelf(PassageKind::Knowledge, "default"));
     unavailable("session", store.session(project, &key).await);
     unavailable("sessions", store.sessions(project, &key.namespace, None, 9).await);

@@ -199,6 +199,33 @@ pub async fn a_tree_is_spent_up_to_its_limit(store: Arc<dyn Store>) {
     assert_eq!(spent(&case, root).await, 11);
 }
 
+/// PR-10: what is open of a trace is found, whatever else there is.
+pub async fn open_turns_of_a_trace_are_found(store: Arc<dyn Store>) {
+    let mut case = Case::new(store).await;
+    let mut expected = vec![];
+    for (number, status) in InboxStatus::ALL.iter().cycle().take(28).enumerate() {
+        let box_id = case.ids.card_box();
+        let item = turn_item(&mut case.ids, &format!("agent-{}", number % 3), box_id);
+        let trace_id = Some(format!("trace-{}", number % 2));
+        let item = InboxItem { status: *status, trace_id: trace_id.clone(), ..item };
+        let mut report = report_item(&mut case.ids, &item, InboxKind::ToolResult, "call_1");
+        (report.status, report.trace_id) = (InboxStatus::Pending, trace_id);
+        case.write([enqueue(&item), enqueue(&report)]).await;
+        if status.is_open() && number % 2 == 1 {
+            expected.push(item.id);
+        }
+    }
+    expected.sort();
+    for limit in [0, 1, 3, expected.len(), expected.len() + 1] {
+        let found = case.store.open_turns_in_trace(&case.project, "trace-1", limit).await.unwrap();
+        let ids: Vec<_> = found.iter().map(|item| item.id).collect();
+        assert_eq!(ids, expected[..limit.min(expected.len())]);
+    }
+    assert_eq!(case.store.open_turns_in_trace(&case.project, "trace", 9).await.unwrap(), []);
+    let other = case.create_project("other").await;
+    assert_eq!(case.store.open_turns_in_trace(&other, "trace-1", 9).await.unwrap(), []);
+}
+
 /// SEC-07: whether a project has room is known without counting all its turns.
 pub async fn open_turns_are_counted_up_to_a_limit(store: Arc<dyn Store>) {
     let mut case = Case::new(store).await;

@@ -1,6 +1,6 @@
 //! Batches in the differential test: every read of them.
 
-use super::Run;
+use super::{Run, turns::without_places};
 use cardwire_model::{BatchId, InboxItem, ProjectId, Realm, TurnId};
 use cardwire_store::RowFilter;
 
@@ -43,6 +43,10 @@ impl Run<'_> {
         both!(self, "grants", granted(project, &agent, &boxes));
         both!(self, "budgets", spent(project, root));
         both!(self, "open turns", open_turns(project, 7 * limit as u32));
+        let trace = self.generator.trace();
+        let left = self.left.store.open_turns_in_trace(project, &trace, limit).await.unwrap();
+        let right = self.right.store.open_turns_in_trace(project, &trace, limit).await.unwrap();
+        self.same("open turns of a trace", without_places(left), without_places(right));
         let parent = self.parent_of_some_turn(project).await;
         both!(self, "open children", open_children(project, parent, None, limit));
         both!(

@@ -27,7 +27,7 @@ fn without_place(item: InboxItem) -> InboxItem {
     InboxItem { seq: 0, ..item }
 }
 
-fn without_places(items: Vec<InboxItem>) -> Vec<InboxItem> {
+pub(super) fn without_places(items: Vec<InboxItem>) -> Vec<InboxItem> {
     items.into_iter().map(without_place).collect()
 }
 
@@ -96,9 +96,9 @@ impl Run<'_> {
     async fn compare_inbox(&mut self, project: &ProjectId, filter: &RowFilter) {
         let pages = async |store: &dyn Store, nth: usize| {
             let first = store.inbox(project, filter, None, PAGE).await.unwrap();
-            let before = first.get(nth).map(|row| row.seq);
+            let before = first.get(nth).map(|row| row.id);
             let second = store.inbox(project, filter, before, PAGE).await.unwrap();
-            assert!(before.is_none_or(|before| second.iter().all(|row| row.seq < before)));
+            assert!(before.is_none_or(|before| second.iter().all(|row| row.id < before)));
             (without_places(first), without_places(second))
         };
         let nth = self.generator.below(PAGE);

@@ -79,13 +79,14 @@ async fn read_heads(store: &dyn Store, project: &ProjectId, found: &mut TurnDump
     }
 }
 
-/// Newest first.
+/// By place in the queue, latest first: two stores give other numbers, and the same order.
 async fn read_inbox(store: &dyn Store, project: &ProjectId) -> Result<Vec<InboxItem>, StoreError> {
     let (mut rows, mut before) = (vec![], None);
     loop {
         let page = store.inbox(project, &RowFilter::default(), before, PAGE).await?;
-        let falling: Vec<_> = page.iter().map(|row| Reverse(row.seq)).collect();
+        let falling: Vec<_> = page.iter().map(|row| Reverse(row.id)).collect();
         let Some(Reverse(last)) = advance(&before.map(Reverse), falling.iter(), PAGE) else {
+            rows.sort_by_key(|row: &InboxItem| Reverse(row.seq));
             return Ok(rows);
         };
         before = Some(*last);

@@ -13,7 +13,7 @@ const AGENTS: usize = 300;
 
 impl Generator {
     /// One of a few traces.
-    pub(super) fn trace(&mut self) -> String {
+    pub(crate) fn trace(&mut self) -> String {
         format!("踪迹-{}", self.rng.below(5))
     }
 

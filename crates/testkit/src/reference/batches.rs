@@ -217,4 +217,20 @@ impl Batches for ReferenceStore {
         let realm = project.clone().into();
         self.with(|state| state.open_turns(&realm).take(limit as usize).count() as u32)
     }
+
+    async fn open_turns_in_trace(
+        &self,
+        project: &ProjectId,
+        trace_id: &str,
+        limit: usize,
+    ) -> Result<Vec<InboxItem>> {
+        let realm = project.clone().into();
+        self.with(|state| {
+            let of_trace = |item: &&InboxItem| item.trace_id.as_deref() == Some(trace_id);
+            let mut found: Vec<_> = state.open_turns(&realm).filter(of_trace).cloned().collect();
+            found.sort_by_key(|item| item.id);
+            found.truncate(limit);
+            found
+        })
+    }
 }

@@ -88,10 +88,7 @@ impl State {
     fn lost(&self, realm: &Realm, agent: &AgentId) -> Lost {
         let of_inbox = self.inbox(realm).filter(|row| row.agent_id == *agent).filter_map(|row| row.epoch);
         let of_steps = self.steps(realm).filter(|step| step.agent_id == *agent).map(|step| step.epoch);
-        let is_live = |row: &&InboxItem| match row.status {
-            InboxStatus::Pending | InboxStatus::Processing | InboxStatus::Deferred => true,
-            InboxStatus::Queued | InboxStatus::Consumed | InboxStatus::Error | InboxStatus::Skipped => false,
-        };
+        let is_live = |row: &&InboxItem| row.status.is_with_workers();
         let newest = |fits: &dyn Fn(&&InboxItem) -> bool| {
             self.turns_of(realm, agent).filter(fits).max_by_key(|row| row.seq)
         };

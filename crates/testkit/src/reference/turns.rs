@@ -121,15 +121,15 @@ impl Turns for ReferenceStore {
         &self,
         project: &ProjectId,
         filter: &RowFilter,
-        before: Option<u64>,
+        before: Option<InboxId>,
         limit: usize,
     ) -> Result<Vec<InboxItem>> {
         let realm = project.clone().into();
         let wanted =
-            |item: &&InboxItem| item_is_wanted(filter, item) && before.is_none_or(|before| item.seq < before);
+            |item: &&InboxItem| item_is_wanted(filter, item) && before.is_none_or(|before| item.id < before);
         self.with(|state| {
             let mut found: Vec<_> = state.inbox(&realm).filter(wanted).collect();
-            found.sort_by_key(|item| Reverse(item.seq));
+            found.sort_by_key(|item| Reverse(item.id));
             found.into_iter().take(limit).cloned().collect()
         })
     }

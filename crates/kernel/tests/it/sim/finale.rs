@@ -189,7 +189,7 @@ async fn invariant_11_nothing_is_left(
     loop {
         let page = world.inner.inbox(project, &RowFilter::default(), before, 500).await.unwrap();
         let Some(last) = page.last() else { return Ok(()) };
-        before = Some(last.seq);
+        before = Some(last.id);
         for item in &page {
             let is_hint = item.kind == cardwire_model::InboxKind::Stop;
             if item.status.is_open() && !is_hint {

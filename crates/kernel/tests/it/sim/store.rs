@@ -195,7 +195,7 @@ impl Turns for SimStore {
         &self,
         project: &ProjectId,
         filter: &RowFilter,
-        before: Option<u64>,
+        before: Option<InboxId>,
         limit: usize,
     ) -> Res<Vec<InboxItem>> {
         self.read().await?;
@@ -382,6 +382,16 @@ impl Batches for SimStore {
     async fn open_turns(&self, project: &ProjectId, limit: u32) -> Res<u32> {
         self.read().await?;
         self.inner.open_turns(project, limit).await
+    }
+
+    async fn open_turns_in_trace(
+        &self,
+        project: &ProjectId,
+        trace_id: &str,
+        limit: usize,
+    ) -> Res<Vec<InboxItem>> {
+        self.read().await?;
+        self.inner.open_turns_in_trace(project, trace_id, limit).await
     }
 }
 

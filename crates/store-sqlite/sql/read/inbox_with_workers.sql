@@ -1,0 +1,12 @@
+-- As `inbox`, of rows in a state that few are in.
+SELECT inbox_id, seq, agent_id, kind, status, agent_turn_id, turn_epoch, correlation_id, worker_target, channel_id,
+       depth, trace_id, parent_agent_turn_id, parent_tool_call_id, parent_step_id, output_box_id, payload, worker_id,
+       token_hash, created_at, processed_at, retry_count, next_retry_at, reason, task_status, deliverable_card_id,
+       error, error_code, output_from, output_to, ended_at, batch_id, task_index
+FROM state_agent_inbox INDEXED BY state_agent_inbox_due
+WHERE project_id = ?1 AND inbox_id < ?4 AND (status = 'pending' OR status = 'processing' OR status = 'deferred')
+  AND (?6 IS NULL OR trace_id = ?6) AND (?7 IS NULL OR correlation_id = ?7)
+  AND (?8 IS NULL OR status = ?8) AND (NOT ?9 OR kind = 'turn') AND (?10 IS NULL OR created_at >= ?10)
+  AND (?11 IS NULL OR created_at < ?11)
+ORDER BY inbox_id DESC
+LIMIT ?5
