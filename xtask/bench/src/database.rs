@@ -87,9 +87,9 @@ pub(crate) trait Database: Send + Sync {
 mod tests {
     use std::path::Path;
 
-    use cardwire_model::Status;
+    use cardwire_model::{Commit, Status, Write};
     use cardwire_store::{EventFilter, RowFilter};
-    use cardwire_testkit::scratch::ScratchDatabase;
+    use cardwire_testkit::{fixtures::ProjectBuilder, scratch::ScratchDatabase};
 
     use super::*;
     use crate::postgres::Postgres;
@@ -117,14 +117,28 @@ mod tests {
         database.drop(name).await.unwrap();
     }
 
+    /// Rows are counted past the store as well.
+    async fn assert_counted(database: &dyn Database) {
+        let none = database.rows().await.unwrap();
+        let project = ProjectBuilder::new("p1".parse().unwrap()).build();
+        let mut commit = Commit::new(project.id.clone());
+        commit.writes.push(Write::CreateProject(project));
+        database.store().commit(commit).await.unwrap();
+        assert_eq!((none, database.rows().await.unwrap()), (0, 1));
+        assert!(database.bytes().await.unwrap() > 0);
+        database.cpu().await.unwrap();
+        database.settle().await.unwrap();
+    }
+
     #[tokio::test]
-    async fn a_filled_database_can_be_read() {
+    async fn what_the_benchmarks_write_and_count_past_the_store_is_what_it_keeps() {
         let dir = tempfile::tempdir().unwrap();
         let server = ScratchDatabase::create().await;
         let postgres = Postgres::open(server.url(), Path::new("pgbench"), dir.path()).await.unwrap();
         let sqlite = Sqlite::open(dir.path()).unwrap();
         let own = server.url().rsplit('/').next().unwrap();
         for database in [&postgres as &dyn Database, &sqlite] {
+            assert_counted(database).await;
             assert_filled(database, &format!("{own}_idle"), 3, 0).await;
             assert_filled(database, &format!("{own}_busy"), 3, 7).await;
         }
