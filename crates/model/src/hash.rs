@@ -1,6 +1,6 @@
 //! SHA-256 values and the one way we hash several fields into one.
 
-use sha2::{Digest, Sha256};
+use ring::digest::{Context, Digest, SHA256, digest};
 use std::fmt;
 
 /// A SHA-256 digest; prints as 64 lowercase hexadecimal digits.
@@ -13,7 +13,7 @@ impl Hash256 {
 
     /// The digest of some bytes.
     pub fn of(bytes: &[u8]) -> Self {
-        Self(Sha256::digest(bytes).into())
+        Self::from(digest(&SHA256, bytes))
     }
 
     /// From stored bytes; `None` when there are not 32 of them.
@@ -24,6 +24,14 @@ impl Hash256 {
     /// The 32 bytes.
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
+    }
+}
+
+impl From<Digest> for Hash256 {
+    fn from(digest: Digest) -> Self {
+        let mut bytes = [0; 32];
+        bytes.copy_from_slice(digest.as_ref());
+        Self(bytes)
     }
 }
 
@@ -47,14 +55,19 @@ impl fmt::Debug for Hash256 {
 
 /// Hashes a sequence of optional fields. Each is framed by presence and length, so that no two different
 /// sequences feed the same bytes.
-#[derive(Default)]
-pub struct FieldHasher(Sha256);
+pub struct FieldHasher(Context);
+
+impl Default for FieldHasher {
+    fn default() -> Self {
+        Self(Context::new(&SHA256))
+    }
+}
 
 impl FieldHasher {
     /// Adds a field.
     pub fn field(mut self, bytes: &[u8]) -> Self {
-        self.0.update([1]);
-        self.0.update((bytes.len() as u64).to_be_bytes());
+        self.0.update(&[1]);
+        self.0.update(&(bytes.len() as u64).to_be_bytes());
         self.0.update(bytes);
         self
     }
@@ -65,7 +78,7 @@ impl FieldHasher {
             Some(bytes) => self.field(bytes),
             None => {
                 let mut this = self;
-                this.0.update([0]);
+                this.0.update(&[0]);
                 this
             }
         }
@@ -73,6 +86,6 @@ impl FieldHasher {
 
     /// The digest of all fields.
     pub fn finish(self) -> Hash256 {
-        Hash256(self.0.finalize().into())
+        Hash256::from(self.0.finish())
     }
 }

@@ -1,9 +1,8 @@
 //! Access tokens (SEC-02): 256 random bits, shown once, stored hashed, compared in constant time.
 
 use crate::{AnswerKey, Hash256, Invalid, Realm, Timestamp, TokenId};
-use hmac::{Hmac, KeyInit, Mac};
+use ring::hmac::{self, HMAC_SHA256};
 use secrecy::{ExposeSecret, SecretString};
-use sha2::Sha256;
 use subtle::ConstantTimeEq;
 
 /// What a token may do. Each scope includes the ones before it, except that only `admin` manages tokens and
@@ -108,16 +107,14 @@ impl TokenSecret {
     /// Makes the secret that a repeated request must get again (API-16) although only its hash is stored:
     /// a pseudo-random function of the caller's own secret, which nobody else can compute.
     pub fn derive(caller: &Self, request: &AnswerKey) -> Self {
-        let Ok(mac) = Hmac::<Sha256>::new_from_slice(caller.expose().as_bytes()) else {
-            unreachable!("HMAC takes keys of any length");
-        };
-        let bytes = mac
-            .chain_update(b"cardwire token v1\0")
-            .chain_update(request.request_hash.as_bytes())
-            .chain_update(request.key.as_bytes())
-            .finalize()
-            .into_bytes();
-        Self::from_random(bytes.into())
+        let key = hmac::Key::new(HMAC_SHA256, caller.expose().as_bytes());
+        let mut mac = hmac::Context::with_key(&key);
+        mac.update(b"cardwire token v1\0");
+        mac.update(request.request_hash.as_bytes());
+        mac.update(request.key.as_bytes());
+        let mut bytes = [0; 32];
+        bytes.copy_from_slice(mac.sign().as_ref());
+        Self::from_random(bytes)
     }
 
     /// What a caller sent.

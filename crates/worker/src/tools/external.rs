@@ -5,10 +5,9 @@ use crate::{card::Answer, desk::Desk, tool_bus::ToolBus, transcript::Call};
 use cardwire_llm::Keys;
 use cardwire_model::{limits::TOOL_ANSWER_BYTES, trace::TRACEPARENT};
 use futures_util::StreamExt;
-use hmac::{Hmac, KeyInit, Mac};
+use ring::hmac::{self, HMAC_SHA256};
 use secrecy::ExposeSecret;
 use serde_json::{Map, Value, json};
-use sha2::Sha256;
 use std::{fmt, sync::Arc, time::Duration};
 
 /// The name of the key that requests are signed with.
@@ -121,10 +120,8 @@ async fn read(response: reqwest::Response) -> Result<String, String> {
 
 /// `sha256=` and the HMAC of the body.
 fn signature(key: &[u8], body: &[u8]) -> String {
-    // A key of any length is one.
-    let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key) else { return String::new() };
-    mac.update(body);
-    let hex: String = mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+    let mac = hmac::sign(&hmac::Key::new(HMAC_SHA256, key), body);
+    let hex: String = mac.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
     format!("sha256={hex}")
 }
 
