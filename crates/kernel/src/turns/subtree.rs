@@ -51,12 +51,12 @@ impl Kernel {
         let Some(trace) = self.turn_row(project, turn).await?.trace_id else { return Ok(vec![]) };
         let open = self.store.open_turns_in_trace(project, &trace, limits::COST_STEPS + 1).await?;
         Invalid::check_size("filter", open.len(), limits::COST_STEPS, "turns")?;
-        let mut parents: HashMap<TurnId, Option<TurnId>> =
+        let parents: HashMap<TurnId, Option<TurnId>> =
             open.iter().map(|item| (item.turn_id, item.parent_turn)).collect();
         let mut is_below = HashMap::from([(turn, true)]);
         let mut found = vec![];
         for item in open {
-            if self.climb(project, item.turn_id, &mut parents, &mut is_below).await? {
+            if self.climb(project, item.turn_id, &parents, &mut is_below).await? {
                 found.push(item);
             }
         }
@@ -68,7 +68,7 @@ impl Kernel {
         &self,
         project: &ProjectId,
         from: TurnId,
-        parents: &mut HashMap<TurnId, Option<TurnId>>,
+        parents: &HashMap<TurnId, Option<TurnId>>,
         is_below: &mut HashMap<TurnId, bool>,
     ) -> Result<bool, KernelError> {
         let (mut way, mut next) = (vec![], Some(from));
