@@ -13,7 +13,13 @@ impl Hash256 {
 
     /// The digest of some bytes.
     pub fn of(bytes: &[u8]) -> Self {
-        Self::from(digest(&SHA256, bytes))
+        Self::from_digest(digest(&SHA256, bytes))
+    }
+
+    fn from_digest(digest: Digest) -> Self {
+        let mut bytes = [0; 32];
+        bytes.copy_from_slice(digest.as_ref());
+        Self(bytes)
     }
 
     /// From stored bytes; `None` when there are not 32 of them.
@@ -24,14 +30,6 @@ impl Hash256 {
     /// The 32 bytes.
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
-    }
-}
-
-impl From<Digest> for Hash256 {
-    fn from(digest: Digest) -> Self {
-        let mut bytes = [0; 32];
-        bytes.copy_from_slice(digest.as_ref());
-        Self(bytes)
     }
 }
 
@@ -86,6 +84,6 @@ impl FieldHasher {
 
     /// The digest of all fields.
     pub fn finish(self) -> Hash256 {
-        Hash256::from(self.0.finish())
+        Hash256::from_digest(self.0.finish())
     }
 }
