@@ -508,19 +508,35 @@ $$;
 
 ALTER FUNCTION public.cw_append_cards(in_project text, in_appends public.cw_append[]) OWNER TO cardwire_owner;
 
-CREATE FUNCTION public.cw_audit(in_project text, in_rows jsonb) RETURNS boolean
+CREATE TABLE public.audit (
+    project_id text NOT NULL COLLATE pg_catalog."C",
+    seq bigint NOT NULL,
+    actor text NOT NULL,
+    action text NOT NULL,
+    subject text NOT NULL,
+    verdict text NOT NULL,
+    detail text NOT NULL,
+    at bigint NOT NULL,
+    "position" bigint,
+    hash bytea,
+    CONSTRAINT audit_check CHECK ((("position" IS NULL) = (hash IS NULL)))
+);
+
+ALTER TABLE ONLY public.audit FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE public.audit OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_audit(in_rows public.audit[]) RETURNS boolean
     LANGUAGE plpgsql
     AS $$
 BEGIN
     INSERT INTO audit (project_id, actor, action, subject, verdict, detail, at)
-    SELECT in_project, r.actor, r.action, r.subject, r.verdict, r.detail, r.at
-    FROM jsonb_to_recordset(in_rows) AS r (
-        actor text, action text, subject text, verdict text, detail text, at bigint);
+    SELECT r.project_id, r.actor, r.action, r.subject, r.verdict, r.detail, r.at FROM unnest(in_rows) AS r;
     RETURN true;
 END
 $$;
 
-ALTER FUNCTION public.cw_audit(in_project text, in_rows jsonb) OWNER TO cardwire_owner;
+ALTER FUNCTION public.cw_audit(in_rows public.audit[]) OWNER TO cardwire_owner;
 
 CREATE FUNCTION public.cw_box_entry(in_project text, in_rows jsonb) RETURNS boolean
     LANGUAGE plpgsql
@@ -742,7 +758,7 @@ ALTER TABLE ONLY public.state_sessions FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE public.state_sessions OWNER TO cardwire_owner;
 
-CREATE FUNCTION public.cw_commit(in_project text, in_boxes uuid[], in_outputs public.cw_output[], in_new_boxes public.card_boxes[], in_entries public.box_entries[], in_cards public.cards[], in_appends public.cw_append[], in_agents text[], in_moves public.cw_head[], in_copied integer, in_new_heads public.cw_head[], in_heads public.cw_head[], in_pmo public.cw_pmo_writes, in_new_sessions public.state_sessions[], in_sessions public.cw_session[], in_inbox public.state_agent_inbox[], in_inbox_updates public.cw_inbox_update[], in_more_inbox_updates public.cw_inbox_update[], in_edges public.state_execution_edges[], in_steps public.state_agent_steps[], in_step_updates public.state_agent_steps[], in_new_agents public.resource_project_agents[], in_identity_edges public.state_identity_edges[], in_passages public.cw_passage_writes, in_events public.events[], in_rest jsonb) RETURNS void
+CREATE FUNCTION public.cw_commit(in_project text, in_boxes uuid[], in_outputs public.cw_output[], in_new_boxes public.card_boxes[], in_entries public.box_entries[], in_cards public.cards[], in_appends public.cw_append[], in_agents text[], in_moves public.cw_head[], in_copied integer, in_new_heads public.cw_head[], in_heads public.cw_head[], in_pmo public.cw_pmo_writes, in_new_sessions public.state_sessions[], in_sessions public.cw_session[], in_inbox public.state_agent_inbox[], in_inbox_updates public.cw_inbox_update[], in_more_inbox_updates public.cw_inbox_update[], in_edges public.state_execution_edges[], in_steps public.state_agent_steps[], in_step_updates public.state_agent_steps[], in_new_agents public.resource_project_agents[], in_identity_edges public.state_identity_edges[], in_seals public.audit[], in_audit public.audit[], in_passages public.cw_passage_writes, in_events public.events[], in_rest jsonb) RETURNS void
     LANGUAGE plpgsql
     AS $$
 DECLARE
@@ -821,6 +837,12 @@ BEGIN
     IF in_identity_edges IS NOT NULL THEN
         done := cw_add_identity_edge(in_identity_edges);
     END IF;
+    IF in_seals IS NOT NULL THEN
+        done := cw_seal_audit(in_project, in_seals);
+    END IF;
+    IF in_audit IS NOT NULL THEN
+        done := cw_audit(in_audit);
+    END IF;
     IF in_rest IS NOT NULL THEN
         done := cw_rest(in_project, in_rest);
         FOR stage IN SELECT value FROM jsonb_array_elements(in_rest -> 'then') LOOP
@@ -837,7 +859,7 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION public.cw_commit(in_project text, in_boxes uuid[], in_outputs public.cw_output[], in_new_boxes public.card_boxes[], in_entries public.box_entries[], in_cards public.cards[], in_appends public.cw_append[], in_agents text[], in_moves public.cw_head[], in_copied integer, in_new_heads public.cw_head[], in_heads public.cw_head[], in_pmo public.cw_pmo_writes, in_new_sessions public.state_sessions[], in_sessions public.cw_session[], in_inbox public.state_agent_inbox[], in_inbox_updates public.cw_inbox_update[], in_more_inbox_updates public.cw_inbox_update[], in_edges public.state_execution_edges[], in_steps public.state_agent_steps[], in_step_updates public.state_agent_steps[], in_new_agents public.resource_project_agents[], in_identity_edges public.state_identity_edges[], in_passages public.cw_passage_writes, in_events public.events[], in_rest jsonb) OWNER TO cardwire_owner;
+ALTER FUNCTION public.cw_commit(in_project text, in_boxes uuid[], in_outputs public.cw_output[], in_new_boxes public.card_boxes[], in_entries public.box_entries[], in_cards public.cards[], in_appends public.cw_append[], in_agents text[], in_moves public.cw_head[], in_copied integer, in_new_heads public.cw_head[], in_heads public.cw_head[], in_pmo public.cw_pmo_writes, in_new_sessions public.state_sessions[], in_sessions public.cw_session[], in_inbox public.state_agent_inbox[], in_inbox_updates public.cw_inbox_update[], in_more_inbox_updates public.cw_inbox_update[], in_edges public.state_execution_edges[], in_steps public.state_agent_steps[], in_step_updates public.state_agent_steps[], in_new_agents public.resource_project_agents[], in_identity_edges public.state_identity_edges[], in_seals public.audit[], in_audit public.audit[], in_passages public.cw_passage_writes, in_events public.events[], in_rest jsonb) OWNER TO cardwire_owner;
 
 CREATE FUNCTION public.cw_count_deletion(in_project text, in_count integer) RETURNS boolean
     LANGUAGE plpgsql
@@ -1758,12 +1780,6 @@ BEGIN
     IF in_rest ? 'remember_answer' THEN
         done := cw_remember_answer(in_project, in_rest -> 'remember_answer');
     END IF;
-    IF in_rest ? 'seal_audit' THEN
-        done := cw_seal_audit(in_project, in_rest -> 'seal_audit');
-    END IF;
-    IF in_rest ? 'audit' THEN
-        done := cw_audit(in_project, in_rest -> 'audit');
-    END IF;
     RETURN true;
 END
 $$;
@@ -1814,7 +1830,7 @@ $$;
 
 ALTER FUNCTION public.cw_rewrite_box(in_project text, in_rows jsonb) OWNER TO cardwire_owner;
 
-CREATE FUNCTION public.cw_seal_audit(in_project text, in_rows jsonb) RETURNS boolean
+CREATE FUNCTION public.cw_seal_audit(in_project text, in_rows public.audit[]) RETURNS boolean
     LANGUAGE plpgsql
     SET enable_nestloop TO 'off'
     SET enable_mergejoin TO 'on'
@@ -1825,24 +1841,20 @@ DECLARE
     last_seq bigint;
     sealed integer;
 BEGIN
-    SELECT min(r.seq), max(r.seq) INTO first_seq, last_seq FROM jsonb_to_recordset(in_rows) AS r (seq bigint);
+    SELECT min(r.seq), max(r.seq) INTO first_seq, last_seq FROM unnest(in_rows) AS r;
     UPDATE audit a
     SET position = s.position, hash = s.hash
-    FROM (
-        SELECT r.seq, r.position, decode(r.hash, 'hex') AS hash
-        FROM jsonb_to_recordset(in_rows) AS r (seq bigint, position bigint, hash text)
-        ORDER BY r.seq
-    ) AS s
+    FROM (SELECT r.seq, r.position, r.hash FROM unnest(in_rows) AS r ORDER BY r.seq) AS s
     WHERE a.project_id = in_project AND a.seq = s.seq AND a.seq BETWEEN first_seq AND last_seq AND a.position IS NULL;
     GET DIAGNOSTICS sealed = ROW_COUNT;
-    IF sealed <> jsonb_array_length(in_rows) THEN
+    IF sealed <> cardinality(in_rows) THEN
         RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'chain';
     END IF;
     RETURN true;
 END
 $$;
 
-ALTER FUNCTION public.cw_seal_audit(in_project text, in_rows jsonb) OWNER TO cardwire_owner;
+ALTER FUNCTION public.cw_seal_audit(in_project text, in_rows public.audit[]) OWNER TO cardwire_owner;
 
 CREATE FUNCTION public.cw_seal_box(in_project text, in_rows jsonb) RETURNS boolean
     LANGUAGE plpgsql
@@ -2018,24 +2030,6 @@ CREATE TABLE public.answers (
 ALTER TABLE ONLY public.answers FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE public.answers OWNER TO cardwire_owner;
-
-CREATE TABLE public.audit (
-    project_id text NOT NULL COLLATE pg_catalog."C",
-    seq bigint NOT NULL,
-    actor text NOT NULL,
-    action text NOT NULL,
-    subject text NOT NULL,
-    verdict text NOT NULL,
-    detail text NOT NULL,
-    at bigint NOT NULL,
-    "position" bigint,
-    hash bytea,
-    CONSTRAINT audit_check CHECK ((("position" IS NULL) = (hash IS NULL)))
-);
-
-ALTER TABLE ONLY public.audit FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE public.audit OWNER TO cardwire_owner;
 
 ALTER TABLE public.audit ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME public.audit_seq_seq
@@ -2666,8 +2660,15 @@ GRANT ALL ON FUNCTION public.cw_add_sweep(in_sweeps public.state_pmo_sweeps[]) T
 REVOKE ALL ON FUNCTION public.cw_append_cards(in_project text, in_appends public.cw_append[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_append_cards(in_project text, in_appends public.cw_append[]) TO cardwire_app;
 
-REVOKE ALL ON FUNCTION public.cw_audit(in_project text, in_rows jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.cw_audit(in_project text, in_rows jsonb) TO cardwire_app;
+GRANT SELECT,INSERT ON TABLE public.audit TO cardwire_app;
+GRANT SELECT ON TABLE public.audit TO cardwire_system;
+
+GRANT UPDATE("position") ON TABLE public.audit TO cardwire_app;
+
+GRANT UPDATE(hash) ON TABLE public.audit TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_audit(in_rows public.audit[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_audit(in_rows public.audit[]) TO cardwire_app;
 
 REVOKE ALL ON FUNCTION public.cw_box_entry(in_project text, in_rows jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_box_entry(in_project text, in_rows jsonb) TO cardwire_app;
@@ -2756,8 +2757,8 @@ GRANT UPDATE(updated_at) ON TABLE public.state_sessions TO cardwire_app;
 
 GRANT UPDATE(deleted_at) ON TABLE public.state_sessions TO cardwire_app;
 
-REVOKE ALL ON FUNCTION public.cw_commit(in_project text, in_boxes uuid[], in_outputs public.cw_output[], in_new_boxes public.card_boxes[], in_entries public.box_entries[], in_cards public.cards[], in_appends public.cw_append[], in_agents text[], in_moves public.cw_head[], in_copied integer, in_new_heads public.cw_head[], in_heads public.cw_head[], in_pmo public.cw_pmo_writes, in_new_sessions public.state_sessions[], in_sessions public.cw_session[], in_inbox public.state_agent_inbox[], in_inbox_updates public.cw_inbox_update[], in_more_inbox_updates public.cw_inbox_update[], in_edges public.state_execution_edges[], in_steps public.state_agent_steps[], in_step_updates public.state_agent_steps[], in_new_agents public.resource_project_agents[], in_identity_edges public.state_identity_edges[], in_passages public.cw_passage_writes, in_events public.events[], in_rest jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.cw_commit(in_project text, in_boxes uuid[], in_outputs public.cw_output[], in_new_boxes public.card_boxes[], in_entries public.box_entries[], in_cards public.cards[], in_appends public.cw_append[], in_agents text[], in_moves public.cw_head[], in_copied integer, in_new_heads public.cw_head[], in_heads public.cw_head[], in_pmo public.cw_pmo_writes, in_new_sessions public.state_sessions[], in_sessions public.cw_session[], in_inbox public.state_agent_inbox[], in_inbox_updates public.cw_inbox_update[], in_more_inbox_updates public.cw_inbox_update[], in_edges public.state_execution_edges[], in_steps public.state_agent_steps[], in_step_updates public.state_agent_steps[], in_new_agents public.resource_project_agents[], in_identity_edges public.state_identity_edges[], in_passages public.cw_passage_writes, in_events public.events[], in_rest jsonb) TO cardwire_app;
+REVOKE ALL ON FUNCTION public.cw_commit(in_project text, in_boxes uuid[], in_outputs public.cw_output[], in_new_boxes public.card_boxes[], in_entries public.box_entries[], in_cards public.cards[], in_appends public.cw_append[], in_agents text[], in_moves public.cw_head[], in_copied integer, in_new_heads public.cw_head[], in_heads public.cw_head[], in_pmo public.cw_pmo_writes, in_new_sessions public.state_sessions[], in_sessions public.cw_session[], in_inbox public.state_agent_inbox[], in_inbox_updates public.cw_inbox_update[], in_more_inbox_updates public.cw_inbox_update[], in_edges public.state_execution_edges[], in_steps public.state_agent_steps[], in_step_updates public.state_agent_steps[], in_new_agents public.resource_project_agents[], in_identity_edges public.state_identity_edges[], in_seals public.audit[], in_audit public.audit[], in_passages public.cw_passage_writes, in_events public.events[], in_rest jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_commit(in_project text, in_boxes uuid[], in_outputs public.cw_output[], in_new_boxes public.card_boxes[], in_entries public.box_entries[], in_cards public.cards[], in_appends public.cw_append[], in_agents text[], in_moves public.cw_head[], in_copied integer, in_new_heads public.cw_head[], in_heads public.cw_head[], in_pmo public.cw_pmo_writes, in_new_sessions public.state_sessions[], in_sessions public.cw_session[], in_inbox public.state_agent_inbox[], in_inbox_updates public.cw_inbox_update[], in_more_inbox_updates public.cw_inbox_update[], in_edges public.state_execution_edges[], in_steps public.state_agent_steps[], in_step_updates public.state_agent_steps[], in_new_agents public.resource_project_agents[], in_identity_edges public.state_identity_edges[], in_seals public.audit[], in_audit public.audit[], in_passages public.cw_passage_writes, in_events public.events[], in_rest jsonb) TO cardwire_app;
 
 REVOKE ALL ON FUNCTION public.cw_count_deletion(in_project text, in_count integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_count_deletion(in_project text, in_count integer) TO cardwire_app;
@@ -2900,8 +2901,8 @@ GRANT ALL ON FUNCTION public.cw_revoke_token(in_project text, in_rows jsonb) TO 
 REVOKE ALL ON FUNCTION public.cw_rewrite_box(in_project text, in_rows jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_rewrite_box(in_project text, in_rows jsonb) TO cardwire_app;
 
-REVOKE ALL ON FUNCTION public.cw_seal_audit(in_project text, in_rows jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.cw_seal_audit(in_project text, in_rows jsonb) TO cardwire_app;
+REVOKE ALL ON FUNCTION public.cw_seal_audit(in_project text, in_rows public.audit[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_seal_audit(in_project text, in_rows public.audit[]) TO cardwire_app;
 
 REVOKE ALL ON FUNCTION public.cw_seal_box(in_project text, in_rows jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_seal_box(in_project text, in_rows jsonb) TO cardwire_app;
@@ -2926,13 +2927,6 @@ GRANT ALL ON FUNCTION public.cw_update_step(in_project text, in_steps public.sta
 
 GRANT SELECT,INSERT ON TABLE public.answers TO cardwire_app;
 GRANT SELECT,DELETE ON TABLE public.answers TO cardwire_system;
-
-GRANT SELECT,INSERT ON TABLE public.audit TO cardwire_app;
-GRANT SELECT ON TABLE public.audit TO cardwire_system;
-
-GRANT UPDATE("position") ON TABLE public.audit TO cardwire_app;
-
-GRANT UPDATE(hash) ON TABLE public.audit TO cardwire_app;
 
 GRANT SELECT ON TABLE public.event_heads TO cardwire_app;
 GRANT SELECT,INSERT ON TABLE public.event_heads TO cardwire_system;

@@ -4,9 +4,14 @@
 
 use crate::{PostgresConfig, error::unavailable, tls::Tls};
 use cardwire_store::StoreError;
-use deadpool_postgres::{Pool, QueueMode, Runtime};
+use deadpool_postgres::{Hook, HookError, Pool, QueueMode, Runtime};
 use secrecy::ExposeSecret;
 use tokio_postgres::Config;
+
+/// Long values, groups of events above all, are compressed by lz4 where the server was built with it: in a fraction of the
+/// time of what it does by default.
+const COMPRESSION: &str = "SELECT set_config(name, 'lz4', false) FROM pg_settings
+WHERE name = 'default_toast_compression' AND 'lz4' = ANY (enumvals)";
 
 /// What connects to the server in one way.
 pub(crate) struct Pools {
@@ -73,7 +78,11 @@ impl Pools {
 
     fn build(&self, config: Config, size: usize) -> Result<Pool, StoreError> {
         let timeout = Some(self.settings.connect_timeout);
+        let compression = Hook::async_fn(|client: &mut deadpool_postgres::ClientWrapper, _| {
+            Box::pin(async move { client.batch_execute(COMPRESSION).await.map_err(HookError::Backend) })
+        });
         Pool::builder(self.tls.manager(config))
+            .post_create(compression)
             .max_size(size.max(1))
             // The one used last has its plans and caches warm.
             .queue_mode(QueueMode::Lifo)

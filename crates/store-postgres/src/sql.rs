@@ -108,7 +108,7 @@ pub(crate) const END: &str = "COMMIT";
 pub(crate) const ROLLBACK: &str = "ROLLBACK";
 
 /// Applies a commit.
-pub(crate) const COMMIT: &str = "SELECT cw_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26)";
+pub(crate) const COMMIT: &str = "SELECT cw_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28)";
 pub(crate) const NUMBER_EVENTS: &str = include_str!("../sql/write/number_events.sql");
 pub(crate) const SET_TENANT: &str = include_str!("../sql/set_tenant.sql");
 

@@ -14,7 +14,8 @@ CREATE OR REPLACE FUNCTION cw_commit(
     in_inbox state_agent_inbox[], in_inbox_updates cw_inbox_update[], in_more_inbox_updates cw_inbox_update[],
     in_edges state_execution_edges[], in_steps state_agent_steps[], in_step_updates state_agent_steps[],
     in_new_agents resource_project_agents[], in_identity_edges state_identity_edges[],
-    in_passages cw_passage_writes, in_events events[], in_rest jsonb) RETURNS void
+    in_seals audit[], in_audit audit[], in_passages cw_passage_writes, in_events events[],
+    in_rest jsonb) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
     tenant text;
@@ -91,6 +92,12 @@ BEGIN
     END IF;
     IF in_identity_edges IS NOT NULL THEN
         done := cw_add_identity_edge(in_identity_edges);
+    END IF;
+    IF in_seals IS NOT NULL THEN
+        done := cw_seal_audit(in_project, in_seals);
+    END IF;
+    IF in_audit IS NOT NULL THEN
+        done := cw_audit(in_audit);
     END IF;
     IF in_rest IS NOT NULL THEN
         done := cw_rest(in_project, in_rest);

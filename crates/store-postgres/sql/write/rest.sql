@@ -45,12 +45,6 @@ BEGIN
     IF in_rest ? 'remember_answer' THEN
         done := cw_remember_answer(in_project, in_rest -> 'remember_answer');
     END IF;
-    IF in_rest ? 'seal_audit' THEN
-        done := cw_seal_audit(in_project, in_rest -> 'seal_audit');
-    END IF;
-    IF in_rest ? 'audit' THEN
-        done := cw_audit(in_project, in_rest -> 'audit');
-    END IF;
     RETURN true;
 END
 $$;

@@ -12,7 +12,8 @@ use super::{
     rest::Rest,
     row::{
         AgentRow, Append, BoxRow, CardRow, EdgeRow, EntryRow, EventItem, EventsRow, HeadRow, HeadWrite,
-        IdentityEdgeRow, InboxRow, InboxUpdateRow, JsonText, Output, SessionChangeRow, SessionRow, StepRow,
+        IdentityEdgeRow, InboxRow, InboxUpdateRow, JsonText, NewAuditRow, Output, SealRow, SessionChangeRow,
+        SessionRow, StepRow,
     },
     sessions::SessionWrite,
 };
@@ -64,6 +65,8 @@ struct Batch<'a> {
     step_updates: Option<Vec<StepRow<'a>>>,
     new_agents: Option<Vec<AgentRow<'a>>>,
     identity_edges: Option<Vec<IdentityEdgeRow<'a>>>,
+    seals: Option<Vec<SealRow<'a>>>,
+    audit: Option<Vec<NewAuditRow<'a>>>,
     passages: Option<PassageRows<'a>>,
     events: Option<Vec<EventsRow<'a>>>,
     rest: Option<JsonText>,
@@ -140,6 +143,9 @@ impl<'a> Batch<'a> {
             step_updates: sorted(step_updates, by_step),
             new_agents: sorted(agents_made, |a, b| a.agent.id.cmp(&b.agent.id)),
             identity_edges: sorted(identity_edges, |a, b| a.edge.id.cmp(&b.edge.id)),
+            seals: all(payloads, |payload| &payload.seals, |seal| SealRow { project, seal }),
+            // Not sorted: they are numbered in this order.
+            audit: all(payloads, |payload| &payload.audit, |audit| NewAuditRow { project, audit }),
             passages: PassageRows::new(project, payloads.iter().flat_map(|payload| &payload.passages)),
             events: some(events(project, payloads)),
             rest: None,
@@ -179,6 +185,8 @@ impl<'a> Batch<'a> {
                     &self.step_updates,
                     &self.new_agents,
                     &self.identity_edges,
+                    &self.seals,
+                    &self.audit,
                     &self.passages,
                     &self.events,
                     &self.rest,

@@ -5,14 +5,14 @@
 use super::{
     passages::PassageWrite,
     pmo::PmoWrites,
-    rest::{self, Rest},
-    row::{Append, HeadWrite, InboxUpdate, Output},
+    rest::Rest,
+    row::{Append, HeadWrite, InboxUpdate, Output, Seal},
     sessions::SessionWrites,
     stages::Stages,
 };
 use cardwire_model::{
     Agent, AgentId, BatchId, BranchKey, Card, Commit, Conflict, Edge, Hash256, IdentityEdge, InboxItem,
-    NewBox, NewEvent, Realm, SessionKey, Step,
+    NewAudit, NewBox, NewEvent, Realm, SessionKey, Step,
 };
 use uuid::Uuid;
 
@@ -28,6 +28,8 @@ pub(super) struct Payload {
     pub(super) sessions: SessionWrites,
     /// In the order of the commit.
     pub(super) passages: Vec<PassageWrite>,
+    pub(super) seals: Vec<Seal>,
+    pub(super) audit: Vec<NewAudit>,
     pub(super) events: Vec<NewEvent>,
     pub(super) rest: Rest,
     pub(super) then: Vec<Rest>,
@@ -124,19 +126,17 @@ impl Payload {
             pmo,
             sessions,
             passages,
+            seals,
             contradiction,
             mut boxes,
             mut made_boxes,
-            mut first,
+            first,
             later,
             beyond_appends,
             locks_boxes,
             mut alone,
             ..
         } = stages;
-        for row in &audit {
-            first.rest.push("audit", &rest::audit(row));
-        }
         boxes.sort_unstable();
         boxes.dedup();
         let mut rows: Vec<_> = turns.heads.iter().map(|write| Touched::head(write.agent_id())).collect();
@@ -159,6 +159,8 @@ impl Payload {
             pmo,
             sessions,
             passages,
+            seals,
+            audit,
             events,
             rest: first.rest,
             then: later.into_iter().map(super::stages::Stage::into_rest).collect(),
@@ -179,6 +181,8 @@ impl Payload {
             && self.pmo.is_empty()
             && self.sessions.is_empty()
             && self.passages.is_empty()
+            && self.seals.is_empty()
+            && self.audit.is_empty()
             && self.events.is_empty()
             && self.rest.is_empty()
             && self.then.is_empty()
@@ -186,14 +190,19 @@ impl Payload {
 
     /// How many bytes it will be on the wire, about.
     pub(super) fn size(&self) -> usize {
+        /// Names and times of an audit row, and its place.
+        const AUDIT: usize = 200;
+        const SEAL: usize = 100;
         let cards: usize = self.cards.iter().map(|card| card.size()).sum();
         let appends: usize = self.appends.iter().map(|append| append.cards.len() * 20).sum();
         let events: usize = self.events.iter().map(|event| event.data.as_bytes().len()).sum();
+        let audit: usize = self.audit.iter().map(|audit| AUDIT + audit.detail.as_bytes().len()).sum();
+        let log = audit + SEAL * self.seals.len() + events;
         let rest = self.rest.size() + self.then.iter().map(Rest::size).sum::<usize>();
         let boxes: usize = self.new_boxes.iter().map(|new| 100 * (1 + new.entries.len())).sum();
         let passages: usize = self.passages.iter().map(PassageWrite::size).sum();
         let context = self.sessions.size() + passages;
-        cards + appends + boxes + self.turns.size() + self.pmo.size() + context + events + rest
+        cards + appends + boxes + self.turns.size() + self.pmo.size() + context + log + rest
     }
 }
 

@@ -4,8 +4,8 @@
 //! commits are put together by putting lists together.
 
 use cardwire_model::{
-    Agent, Answer, ChainHead, Entry, Item, NewAudit, NewBox, Profile, Project, Resource, Revision, Scope,
-    Token, ToolCall,
+    Agent, Answer, ChainHead, Entry, Item, NewBox, Profile, Project, Resource, Revision, Scope, Token,
+    ToolCall,
 };
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, fmt::Write as _};
@@ -166,17 +166,6 @@ pub(super) fn answer(answer: &Answer) -> Value {
         "status": answer.status,
         "body": answer.body,
         "created_at": answer.created_at.micros(),
-    })
-}
-
-pub(super) fn audit(audit: &NewAudit) -> Value {
-    json!({
-        "actor": audit.actor,
-        "action": audit.action.as_str(),
-        "subject": audit.subject,
-        "verdict": audit.verdict.as_str(),
-        "detail": audit.detail.as_str(),
-        "at": audit.at.micros(),
     })
 }
 

@@ -3,12 +3,14 @@
 //! Invariant: the fields are those of the table or type of that name, in its order. The server refuses a row with
 //! another number of fields or other types.
 
+mod audit;
 mod graph;
 mod pmo;
 mod roster;
 mod session;
 mod turn;
 
+pub(super) use audit::{NewAuditRow, Seal, SealRow};
 pub(super) use graph::{EdgeRow, StepRow};
 pub(super) use pmo::{
     BatchChange, BatchChangeRow, BatchLock, BatchRow, BranchRow, BranchWrite, GrantRow, Spending, SweepRow,

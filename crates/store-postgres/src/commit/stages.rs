@@ -13,7 +13,7 @@ use super::{
     payload::TurnWrites,
     pmo::PmoWrites,
     rest::{self, Rest},
-    row::{Append, HeadWrite, InboxUpdate, Output},
+    row::{Append, HeadWrite, InboxUpdate, Output, Seal},
     sessions::SessionWrites,
 };
 use cardwire_model::{AgentId, Card, CardId, Conflict, Expect, InboxId, NewBox, StepId, TurnId, Write};
@@ -111,6 +111,7 @@ pub(super) struct Stages {
     pub(super) pmo: PmoWrites,
     pub(super) sessions: SessionWrites,
     pub(super) passages: Vec<PassageWrite>,
+    pub(super) seals: Vec<Seal>,
     changed: HashSet<Changed>,
     pub(super) contradiction: Option<Conflict>,
     /// Boxes that must be there, and those that must not.
@@ -199,8 +200,7 @@ impl Stages {
             Write::RememberAnswer(answer) => self.last().rest.push("remember_answer", &rest::answer(&answer)),
             Write::SealAudit { seq, head } => {
                 self.alone = true;
-                let row = json!({ "seq": seq, "position": head.position, "hash": head.hash.to_string() });
-                self.last().rest.push("seal_audit", &row);
+                self.seals.push(Seal { seq, head });
             }
             Write::CreateHead(head) => self.turns.heads.push(HeadWrite::Create(head)),
             Write::MoveHead { guard, to, queued, is_copied } => {

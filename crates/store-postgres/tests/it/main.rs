@@ -9,6 +9,7 @@
 mod batch_plans;
 mod batches;
 mod claims;
+mod compression;
 mod conformance;
 mod damage;
 mod differential;

@@ -241,8 +241,8 @@ async fn what_is_sealed_is_read_once() {
     ] {
         scratch.execute(filled).await;
         let settings = format!("{OF_TENANTS}{of_function}");
-        let types = "text, jsonb, bigint, bigint";
-        let plan = plan_with(&scratch, &settings, &statement, types, "'p1', '[]', 1, 2000").await;
+        let types = "text, audit[], bigint, bigint";
+        let plan = plan_with(&scratch, &settings, &statement, types, "'p1', '{}', 1, 2000").await;
         assert!(plan.contains("Merge Join") && !plan.contains("Nested Loop"), "{plan}");
     }
     store.close().await;

@@ -53,6 +53,8 @@ pub(super) fn cut<'a>(payloads: &'a [&'a Payload], most: usize) -> Vec<Batch<'a>
         new_agents,
         identity_edges,
         rest: _,
+        seals,
+        audit,
         passages,
         events,
     } = whole;
@@ -74,6 +76,8 @@ pub(super) fn cut<'a>(payloads: &'a [&'a Payload], most: usize) -> Vec<Batch<'a>
     parts.add(entries, 1, |part| &mut part.entries);
     parts.add(new_agents, 1, |part| &mut part.new_agents);
     parts.add(identity_edges, 1, |part| &mut part.identity_edges);
+    parts.last.seals = seals;
+    parts.add(audit, 1, |part| &mut part.audit);
     // Not the first part any more: there are more new rows than one takes.
     parts.last.rest = json(&written, later_stages(payloads));
     parts.last.passages = passages;
@@ -97,6 +101,7 @@ fn new_rows(whole: &Batch<'_>) -> usize {
         + len(whole.entries.as_ref())
         + len(whole.new_agents.as_ref())
         + len(whole.identity_edges.as_ref())
+        + len(whole.audit.as_ref())
 }
 
 struct Parts<'a> {
