@@ -3,6 +3,10 @@
 use crate::{Kernel, KernelError};
 use cardwire_model::{InboxItem, InboxStatus, ProjectId, TurnId};
 use cardwire_protocol::turn::question::{self, Question};
+use cardwire_store::RowFilter;
+
+/// How many of the turns that were sent last are looked at before all that are open are read.
+const SENT_LAST: usize = 8;
 
 impl Kernel {
     /// Everything that people are asked, oldest turn first.
@@ -22,8 +26,10 @@ impl Kernel {
         project: &ProjectId,
         turn: TurnId,
     ) -> Result<Option<Vec<Question>>, KernelError> {
+        if self.is_at_work(project, turn).await? {
+            return Ok(None);
+        }
         let (mut questions, open) = (vec![], self.open_below(project, turn).await?);
-        // Those who were sent last are most likely to be at work.
         for item in open.iter().rev() {
             if !self.waits(project, item).await? {
                 return Ok(None);
@@ -32,6 +38,27 @@ impl Kernel {
         }
         let questions: Vec<_> = questions.into_iter().rev().flatten().collect();
         Ok((!questions.is_empty()).then_some(questions))
+    }
+
+    /// Whether one of those below the turn that were sent last goes on by itself. So it is in most runs most of the time, and a
+    /// few rows tell it, however many turns are open.
+    async fn is_at_work(&self, project: &ProjectId, turn: TurnId) -> Result<bool, KernelError> {
+        let Some(trace_id) = self.turn_row(project, turn).await?.trace_id else { return Ok(false) };
+        for status in [InboxStatus::Processing, InboxStatus::Pending] {
+            let rows = RowFilter {
+                trace_id: Some(trace_id.clone()),
+                inbox_status: Some(status),
+                turns_only: true,
+                ..RowFilter::default()
+            };
+            let sent_last = self.store.inbox(project, &rows, None, SENT_LAST).await?;
+            for item in self.below(project, turn, sent_last).await? {
+                if !self.waits(project, &item).await? {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
     }
 
     async fn waits(&self, project: &ProjectId, item: &InboxItem) -> Result<bool, KernelError> {

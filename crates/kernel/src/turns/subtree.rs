@@ -51,6 +51,16 @@ impl Kernel {
         let Some(trace) = self.turn_row(project, turn).await?.trace_id else { return Ok(vec![]) };
         let open = self.store.open_turns_in_trace(project, &trace, limits::COST_STEPS + 1).await?;
         Invalid::check_size("filter", open.len(), limits::COST_STEPS, "turns")?;
+        self.below(project, turn, open).await
+    }
+
+    /// Those of some open turns that are the turn or below it, in their order.
+    pub(crate) async fn below(
+        &self,
+        project: &ProjectId,
+        turn: TurnId,
+        open: Vec<InboxItem>,
+    ) -> Result<Vec<InboxItem>, KernelError> {
         let parents: HashMap<TurnId, Option<TurnId>> =
             open.iter().map(|item| (item.turn_id, item.parent_turn)).collect();
         let mut is_below = HashMap::from([(turn, true)]);

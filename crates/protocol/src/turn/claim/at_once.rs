@@ -31,16 +31,14 @@ pub fn at_once(commit: &mut Commit, find: &mut dyn FnMut(&InboxItem) -> Option<W
         let Some(head) = heads.get(&row.turn_id) else { continue };
         // A report is claimed with the row of the turn that it lets go on.
         let turn_row = match kind {
-            LeaseKind::Turn => row.clone(),
+            LeaseKind::Turn => Some(row),
             LeaseKind::Resume | LeaseKind::Stop => {
-                let Some(of_turn) = commit.resumable.iter().find(|one| one.turn_id == row.turn_id) else {
-                    continue;
-                };
-                of_turn.clone()
+                commit.resumable.iter().find(|one| one.turn_id == row.turn_id)
             }
         };
+        let Some(turn_row) = turn_row else { continue };
         let Some(Waiting { claim, secret }) = find(row) else { continue };
-        let (row, head) = (row.clone(), *head);
+        let (row, turn_row, head) = (row.clone(), turn_row.clone(), *head);
         // A turn is given once.
         heads.remove(&row.turn_id);
         // There is one: only heads with a live turn were noted.

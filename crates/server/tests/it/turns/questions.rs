@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 on_both! {
     pr_10_questions_are_those_of_a_turn_and_of_everything_below_it;
+    pr_10_a_run_pauses_when_nothing_below_it_goes_on_by_itself;
 }
 
 /// A turn that runs, below another if one is given.
@@ -51,4 +52,36 @@ async fn pr_10_questions_are_those_of_a_turn_and_of_everything_below_it(api: Api
     assert_eq!(asked(&api, &beside).await, ["right?"]);
     api.report(&root, "c1", json!({ "status": "success", "result": "yes" })).await.expect(200);
     assert_eq!(asked(&api, &root).await, ["left?"]);
+}
+
+/// What a run is told, if it pauses.
+async fn paused(api: &Api, leased: &Leased) -> Option<usize> {
+    let turn = leased.turn.parse().unwrap();
+    api.kernel.pause(&"p1".parse().unwrap(), turn).await.unwrap().map(|questions| questions.len())
+}
+
+/// Whoever is at work is found among the few that were sent last, and behind many that wait.
+async fn pr_10_a_run_pauses_when_nothing_below_it_goes_on_by_itself(api: Api) {
+    let root = started(&api, "root", None).await;
+    ask(&api, &root, "on?").await;
+    assert_eq!(paused(&api, &root).await, Some(1));
+    let first = started(&api, "first", Some(&root)).await;
+    assert_eq!(paused(&api, &root).await, None);
+    let mut others = vec![];
+    for number in 0..12 {
+        let other = started(&api, &format!("other-{number}"), Some(&root)).await;
+        ask(&api, &other, "which?").await;
+        others.push(other);
+    }
+    assert_eq!(paused(&api, &root).await, None);
+    ask(&api, &first, "left?").await;
+    assert_eq!(paused(&api, &root).await, Some(14));
+    // At work, in the same trace, and not below.
+    let beside = started(&api, "beside", None).await;
+    assert_eq!(paused(&api, &root).await, Some(14));
+    assert_eq!(paused(&api, &beside).await, None);
+    // Sent, and not claimed by anybody yet.
+    api.dispatch_with("waiting", json!({ "trace_id": "one", "parent_agent_turn_id": root.turn })).await;
+    assert_eq!(paused(&api, &root).await, None);
+    assert_eq!(paused(&api, &others[0]).await, Some(1));
 }
