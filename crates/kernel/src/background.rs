@@ -14,6 +14,10 @@ const FORGET_EVERY: Duration = Duration::from_secs(600);
 const NUMBER_PAUSE: Duration = Duration::from_millis(10);
 /// The same between two rounds of sealing, which nobody waits for (SEC-05).
 const SEAL_PAUSE: Duration = Duration::from_millis(50);
+/// Between two rounds of sealing while there is more to seal: whoever works gets to write meanwhile. Not for ever, or what is
+/// left to seal could grow and grow.
+const SEAL_BREATH: Duration = Duration::from_millis(20);
+const SEAL_BREATHS: usize = 100;
 
 pub(crate) fn start(kernel: &Arc<Kernel>) {
     let tasks = kernel.tasks();
@@ -55,9 +59,13 @@ impl Kernel {
                 () = tokio::time::sleep(LOOK_EVERY) => {}
                 () = stop.stopped() => return,
             }
-            loop {
+            for breaths in 0.. {
                 match self.seal_round().await {
                     // There is more.
+                    Ok(limits::SEAL_ROWS) if breaths < SEAL_BREATHS => tokio::select! {
+                        () = tokio::time::sleep(SEAL_BREATH) => {}
+                        () = stop.stopped() => return,
+                    },
                     Ok(limits::SEAL_ROWS) => {}
                     Ok(_) => break,
                     Err(error) => {

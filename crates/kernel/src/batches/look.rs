@@ -16,7 +16,11 @@ use cardwire_protocol::{
     },
 };
 use cardwire_store::{CommitError, Standing};
+use futures_util::{StreamExt, TryStreamExt, stream};
 use std::{collections::HashMap, sync::Arc};
+
+/// Pages of branches that are read at the same time.
+const AT_ONCE: usize = 4;
 
 /// What a look has done.
 #[derive(Debug, Default)]
@@ -191,23 +195,32 @@ impl Kernel {
         }
     }
 
-    /// Every branch with what its deliverable says. Cards are read a few at a time: only their digests are kept.
+    /// Every branch with what its deliverable says. Read a few at a time, and the next meanwhile: nothing else goes on until all
+    /// are known. Only digests of the cards are kept.
     pub(super) async fn viewed_branches(
         &self,
         project: &ProjectId,
         batch: &Batch,
     ) -> Result<Vec<(Branch, View)>, KernelError> {
-        let branches = self.all_branches(project, batch.id).await?;
-        let mut viewed = Vec::with_capacity(branches.len());
-        for page in branches.chunks(limits::BATCH_IDS) {
-            let ids: Vec<CardId> = page.iter().filter_map(|branch| branch.deliverable).collect();
-            let cards = self.get_cards(project, &ids, false).await?;
-            let cards: HashMap<CardId, &Arc<Card>> = cards.iter().map(|card| (card.id, card)).collect();
-            viewed.extend(page.iter().map(|branch| {
-                let card = branch.deliverable.and_then(|id| cards.get(&id)).map(|card| card.as_ref());
-                (branch.clone(), view::of(branch, card, batch.result_tokens))
-            }));
-        }
-        Ok(viewed)
+        let pages = stream::iter((0..batch.branches).step_by(limits::BATCH_IDS));
+        pages.map(|from| self.viewed_page(project, batch, from)).buffered(AT_ONCE).try_concat().await
+    }
+
+    async fn viewed_page(
+        &self,
+        project: &ProjectId,
+        batch: &Batch,
+        from: u32,
+    ) -> Result<Vec<(Branch, View)>, KernelError> {
+        let page = self.store.branches(project, batch.id, from, limits::BATCH_IDS).await?;
+        let ids: Vec<CardId> = page.iter().filter_map(|branch| branch.deliverable).collect();
+        let cards = self.get_cards(project, &ids, false).await?;
+        let cards: HashMap<CardId, &Arc<Card>> = cards.iter().map(|card| (card.id, card)).collect();
+        let viewed = page.into_iter().map(|branch| {
+            let card = branch.deliverable.and_then(|id| cards.get(&id)).map(|card| card.as_ref());
+            let view = view::of(&branch, card, batch.result_tokens);
+            (branch, view)
+        });
+        Ok(viewed.collect())
     }
 }

@@ -89,11 +89,7 @@ impl Kernel {
     }
 
     /// The branches of a batch, by index.
-    pub(super) async fn all_branches(
-        &self,
-        project: &ProjectId,
-        id: BatchId,
-    ) -> Result<Vec<Branch>, KernelError> {
+    async fn all_branches(&self, project: &ProjectId, id: BatchId) -> Result<Vec<Branch>, KernelError> {
         let mut branches: Vec<Branch> = vec![];
         loop {
             let from = branches.last().map_or(0, |last| last.key.index + 1);

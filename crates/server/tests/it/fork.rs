@@ -25,6 +25,7 @@ on_both! {
     a_dry_run_of_a_fork_writes_nothing;
     a_clone_and_a_reuse_are_branches_too;
     a_repeated_fork_is_one_fork;
+    a_join_of_many_has_each_in_its_place;
     the_last_two_at_once_make_one_join;
 }
 
@@ -483,6 +484,30 @@ async fn a_repeated_fork_is_one_fork(api: Api) {
     let first = send().await;
     assert_eq!(send().await, first);
     assert_eq!(api.items("batches").await.len(), 1);
+}
+
+/// BM-17: branches and their cards are read in pages, several at a time; what is told of them is by index all the same.
+async fn a_join_of_many_has_each_in_its_place(api: Api) {
+    const MANY: usize = 230;
+    let parent = boss(&api).await;
+    let answer = fork(&api, MANY, json!({})).await;
+    let id = batch_of(&answer);
+    let tasks = batch(&api, &id).await["tasks"].clone();
+    let index_of = |turn: &str| (0..MANY).find(|index| tasks[*index]["agent_turn_id"] == *turn).unwrap();
+    let mut left = MANY;
+    while left > 0 {
+        for child in api.claim_with(json!({ "start": true })).await {
+            let body = json!({ "status": "success", "deliverable": format!("#{}", index_of(&child.turn)) });
+            api.verb(&child, ":finish", body).await.expect(200);
+            left -= 1;
+        }
+    }
+    let told = results(&api, &parent).await;
+    let told = told[0]["content"]["result"]["results"].as_array().unwrap();
+    assert_eq!(told.len(), MANY);
+    for (index, one) in told.iter().enumerate() {
+        assert_eq!((&one["task_index"], &one["summary"]), (&json!(index), &json!(format!("#{index}"))));
+    }
 }
 
 /// BM-15: whoever comes last, it is joined once.
