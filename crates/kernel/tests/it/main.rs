@@ -12,6 +12,7 @@ mod context;
 mod desk;
 mod line;
 mod recall;
+mod sealing;
 mod sim;
 mod waiting;
 mod watchdog;
