@@ -4,7 +4,7 @@
 
 use crate::{PostgresConfig, error::unavailable, tls::Tls};
 use cardwire_store::StoreError;
-use deadpool_postgres::{Hook, HookError, Pool, QueueMode, Runtime};
+use deadpool_postgres::{ClientWrapper, Hook, HookError, Pool, QueueMode, Runtime};
 use secrecy::ExposeSecret;
 use tokio_postgres::Config;
 
@@ -78,7 +78,7 @@ impl Pools {
 
     fn build(&self, config: Config, size: usize) -> Result<Pool, StoreError> {
         let timeout = Some(self.settings.connect_timeout);
-        let compression = Hook::async_fn(|client: &mut deadpool_postgres::ClientWrapper, _| {
+        let compression = Hook::async_fn(|client: &mut ClientWrapper, _| {
             Box::pin(async move { client.batch_execute(COMPRESSION).await.map_err(HookError::Backend) })
         });
         Pool::builder(self.tls.manager(config))

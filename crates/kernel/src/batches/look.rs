@@ -202,6 +202,7 @@ impl Kernel {
         project: &ProjectId,
         batch: &Batch,
     ) -> Result<Vec<(Branch, View)>, KernelError> {
+        // Every task has its row from the start, so that where a page begins is known without the one before.
         let pages = stream::iter((0..batch.branches).step_by(limits::BATCH_IDS));
         pages.map(|from| self.viewed_page(project, batch, from)).buffered(AT_ONCE).try_concat().await
     }

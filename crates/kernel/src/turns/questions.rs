@@ -30,6 +30,7 @@ impl Kernel {
             return Ok(None);
         }
         let (mut questions, open) = (vec![], self.open_below(project, turn).await?);
+        // Those who were sent last are most likely to be at work.
         for item in open.iter().rev() {
             if !self.waits(project, item).await? {
                 return Ok(None);

@@ -190,8 +190,9 @@ impl Payload {
 
     /// How many bytes it will be on the wire, about.
     pub(super) fn size(&self) -> usize {
-        /// Names and times of an audit row, and its place.
+        /// Names and times of an audit row.
         const AUDIT: usize = 200;
+        /// Its place in the chain.
         const SEAL: usize = 100;
         let cards: usize = self.cards.iter().map(|card| card.size()).sum();
         let appends: usize = self.appends.iter().map(|append| append.cards.len() * 20).sum();

@@ -27,7 +27,7 @@ async fn commits_in_many_statements_end_in_the_rows_of_the_reference_store() {
     let seed = test_seed();
     println!("CARDWIRE_TEST_SEED={seed}");
     one_after_the_other(seed, 2_000, Some(1)).await;
-    one_after_the_other(seed + 1, 1_000, Some(3)).await;
+    one_after_the_other(seed + 1, 2_000, Some(3)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

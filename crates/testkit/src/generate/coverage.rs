@@ -117,7 +117,7 @@ impl Coverage {
         for kind in WRITES.iter().chain(EXPECTS) {
             let (held, failed) = self.parts.get(kind).copied().unwrap_or_default();
             // There are only a few projects.
-            let least = if *kind == "CreateProject" { (commits / 600).min(3) } else { commits / 250 };
+            let least = if *kind == "CreateProject" { 3 } else { commits / 250 };
             assert!(held >= least, "{kind} was applied {held} times, wanted {least}: {self:#?}");
             let least = if NEVER_REFUSED.contains(kind) { 0 } else { commits / 1_000 };
             assert!(failed >= least, "{kind} was refused {failed} times, wanted {least}: {self:#?}");
