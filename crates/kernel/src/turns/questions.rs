@@ -4,20 +4,19 @@ use crate::{Kernel, KernelError};
 use cardwire_model::{InboxItem, InboxStatus, ProjectId, TurnId};
 use cardwire_protocol::turn::question::{self, Question};
 use cardwire_store::RowFilter;
+use futures_util::{StreamExt, TryStreamExt, stream};
 
 /// How many of the turns that were sent last are looked at before all that are open are read.
 const SENT_LAST: usize = 8;
+/// Turns that are looked at side by side.
+const AT_ONCE: usize = 4;
 
 impl Kernel {
     /// Everything that people are asked, oldest turn first.
     pub async fn questions(&self, project: &ProjectId, turn: TurnId) -> Result<Vec<Question>, KernelError> {
-        let mut questions = vec![];
-        for item in self.open_below(project, turn).await? {
-            if self.waits(project, &item).await? {
-                questions.extend(self.asked_by(project, &item).await?);
-            }
-        }
-        Ok(questions)
+        let open = self.open_below(project, turn).await?;
+        let asked = stream::iter(open).map(|item| self.asked_while_waiting(project, item));
+        asked.buffered(AT_ONCE).try_concat().await
     }
 
     /// The same where nothing goes on until somebody answers: nobody is at work.
@@ -60,6 +59,14 @@ impl Kernel {
             }
         }
         Ok(false)
+    }
+
+    async fn asked_while_waiting(
+        &self,
+        project: &ProjectId,
+        item: InboxItem,
+    ) -> Result<Vec<Question>, KernelError> {
+        if self.waits(project, &item).await? { self.asked_by(project, &item).await } else { Ok(vec![]) }
     }
 
     async fn waits(&self, project: &ProjectId, item: &InboxItem) -> Result<bool, KernelError> {
