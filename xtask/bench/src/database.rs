@@ -13,6 +13,14 @@ use cardwire_store::Store;
 
 use crate::measure::CpuTicks;
 
+/// A database that was filled.
+pub(crate) struct Filled<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) agents: usize,
+    /// At least as many as have been written.
+    pub(crate) turns: usize,
+}
+
 /// One database under test.
 #[async_trait]
 pub(crate) trait Database: Send + Sync {
@@ -41,6 +49,12 @@ pub(crate) trait Database: Send + Sync {
 
     /// The raw limit of writing: commits of one small row each, per second.
     async fn raw_commits(&self, writers: usize, time: Duration) -> anyhow::Result<f64>;
+
+    /// Turns per second of one client that writes their rows by plain statements, where there are such statements.
+    /// Nothing is read or decided, so it is what the rows alone take.
+    async fn plain_turns(&self, _: &Filled<'_>, _: Duration) -> anyhow::Result<Option<f64>> {
+        Ok(None)
+    }
 
     /// The raw limit of reading: a plain select of a box's cards into owned values. Answers how long it took and
     /// how many cards it read.

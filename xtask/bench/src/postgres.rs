@@ -17,7 +17,7 @@ use cardwire_store_postgres::{PostgresConfig, PostgresStore};
 use tokio_postgres::config::Host;
 use tokio_postgres::{Client, Config, NoTls, Statement};
 
-use crate::database::Database;
+use crate::database::{Database, Filled};
 use crate::measure::{self, CpuTicks};
 use crate::plain_card::{BOX_ROWS, PlainCard};
 
@@ -25,6 +25,7 @@ const ROWS: &str = include_str!("../sql/rows_postgres.sql");
 const STORED_ROWS: &str = include_str!("../sql/stored_rows_postgres.sql");
 const STATEMENTS: &str = include_str!("../sql/statements_postgres.sql");
 const FILL: &str = include_str!("../sql/fill_postgres.sql");
+const TURN_ROWS: &str = include_str!("../sql/turn_rows_postgres.sql");
 const RAW_TABLE: &str =
     "CREATE TABLE raw_commits (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, note text NOT NULL)";
 const RAW_INSERT: &str = "INSERT INTO raw_commits (note) VALUES ('one small row');\n";
@@ -97,8 +98,21 @@ impl Postgres {
         command.arg("-j").arg(clients.min(2).to_string());
         // Whole seconds only.
         command.arg("-T").arg(time.as_secs().max(1).to_string());
-        command.arg("-f").arg(&self.script).arg(&self.url);
         command
+    }
+}
+
+/// Transactions per second.
+async fn run(mut pgbench: Command) -> anyhow::Result<f64> {
+    let name = pgbench.get_program().to_owned();
+    let output = tokio::task::spawn_blocking(move || pgbench.output()).await?;
+    let output = output.with_context(|| format!("cannot run {}", name.display()))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    match rate(&text) {
+        Some(rate) if output.status.success() => Ok(rate),
+        _ => {
+            bail!("pgbench failed ({}):\n{text}{}", output.status, String::from_utf8_lossy(&output.stderr))
+        }
     }
 }
 
@@ -138,18 +152,18 @@ impl Database for Postgres {
     }
 
     async fn raw_commits(&self, writers: usize, time: Duration) -> anyhow::Result<f64> {
-        let mut command = self.pgbench(writers, time);
-        let output = tokio::task::spawn_blocking(move || command.output()).await?;
-        let output = output.with_context(|| format!("cannot run {}", self.pgbench.display()))?;
-        let text = String::from_utf8_lossy(&output.stdout);
-        match rate(&text) {
-            Some(rate) if output.status.success() => Ok(rate),
-            _ => bail!(
-                "pgbench failed ({}):\n{text}{}",
-                output.status,
-                String::from_utf8_lossy(&output.stderr)
-            ),
-        }
+        let mut pgbench = self.pgbench(writers, time);
+        pgbench.arg("-f").arg(&self.script).arg(&self.url);
+        run(pgbench).await
+    }
+
+    async fn plain_turns(&self, filled: &Filled<'_>, time: Duration) -> anyhow::Result<Option<f64>> {
+        let script = self.script.with_file_name("turn_rows.sql");
+        std::fs::write(&script, TURN_ROWS.replace("{agents}", &filled.agents.to_string()))?;
+        let mut pgbench = self.pgbench(1, time);
+        pgbench.arg("-D").arg(format!("turn={}", filled.turns));
+        pgbench.arg("-f").arg(&script).arg(self.url(Some(filled.name), None)?);
+        run(pgbench).await.map(Some)
     }
 
     async fn raw_read(&self, project: &ProjectId, box_id: BoxId) -> anyhow::Result<(Duration, usize)> {

@@ -1,7 +1,7 @@
 //! The area `turns`: from enqueue to task event, with a worker that does nothing in between.
 //!
-//! A turn is three commits: it is dispatched, it is claimed and started, and it ends with its only card, its only step
-//! and its deliverable. What needs a quiet database comes first; then come those who share it with background work.
+//! A turn is two commits: it is dispatched to a worker that waits for it, and it ends with its only card, its only step
+//! and its deliverable. (A worker that comes later claims it, which is a third.) What needs a quiet database comes first; then come those who share it with background work.
 
 mod crew;
 mod delay;
@@ -9,6 +9,7 @@ mod history;
 mod idle;
 pub(crate) mod place;
 mod restart;
+mod rows;
 mod throughput;
 
 use std::sync::Arc;
@@ -42,6 +43,9 @@ pub(crate) async fn run(
         let place = Place::create(Arc::clone(&kernel), "turns", throughput::MOST).await?;
         throughput::run(database, &counting, &place, plan, &mut report).await?;
         kernel.tasks().shutdown().await;
+    }
+    if wanted(rows::CASE) {
+        rows::run(database, plan, &mut report).await?;
     }
     if wanted("turns_delay3ms") {
         delay::run(database, plan, &mut report).await?;
