@@ -48,7 +48,7 @@ impl ComposeIn {
             (Some(_), Some(_)) => return Err(ComposeError::DualQueryPath.into()),
             (Some(text), None) => {
                 let content = CanonicalJson::string(&text);
-                Some(human(content.map_err(|invalid| parse::at(invalid, "query"))?))
+                Some(human(content.map_err(|invalid| invalid.at("query"))?))
             }
             (None, Some(raw)) => Some(human_message(&raw)?),
             (None, None) => None,

@@ -133,6 +133,8 @@ error_codes! {
     UnrepairableContext = 400 "unrepairable_context",
     /// What must be sent does not fit into the model's window.
     ContextOverflow = 413 "context_overflow",
+    /// The tool is known here and carried out by others (PM-15).
+    NotImplemented = 400 "not_implemented",
     /// A package that is not one; the message names the field.
     InvalidPackage = 400 "invalid_package",
     /// A package of another major version.
@@ -228,6 +230,7 @@ impl From<InvalidCode> for ErrorCode {
             InvalidCode::ContextNotPersistable => Self::ContextNotPersistable,
             InvalidCode::Unrepairable => Self::UnrepairableContext,
             InvalidCode::ContextOverflow => Self::ContextOverflow,
+            InvalidCode::NotImplemented => Self::NotImplemented,
         }
     }
 }

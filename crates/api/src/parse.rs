@@ -20,14 +20,14 @@ pub fn body<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Invalid> {
 /// Reads ids or names, naming the list and the index of a bad one.
 pub fn list<T: FromStr<Err = Invalid>>(field: &str, texts: &[String]) -> Result<Vec<T>, Invalid> {
     let parse = |(index, text): (usize, &String)| {
-        text.parse().map_err(|invalid| at(invalid, &format!("{field}/{index}")))
+        text.parse().map_err(|invalid: Invalid| invalid.at(format!("{field}/{index}")))
     };
     texts.iter().enumerate().map(parse).collect()
 }
 
 /// Reads one id or name found in `field`.
 pub fn one<T: FromStr<Err = Invalid>>(field: &str, text: &str) -> Result<T, Invalid> {
-    text.parse().map_err(|invalid| at(invalid, field))
+    text.parse().map_err(|invalid: Invalid| invalid.at(field))
 }
 
 /// Reads one id or name that may be left out.
@@ -124,18 +124,7 @@ pub fn contexts(raw: Option<&RawValue>) -> Result<BTreeMap<String, String>, Inva
 /// The same refusal, of a field inside another.
 pub fn within(prefix: &str, invalid: Invalid) -> Invalid {
     let field = format!("{prefix}/{}", invalid.field_name());
-    at(invalid, &field)
-}
-
-/// The same refusal, of another field.
-pub fn at(invalid: Invalid, field: &str) -> Invalid {
-    match invalid {
-        Invalid::Field { reason, .. } => Invalid::field(field, reason),
-        Invalid::Coded { code, reason, .. } => Invalid::coded(code, field, reason),
-        Invalid::TooLarge { limit, actual, unit, .. } => {
-            Invalid::TooLarge { field: field.to_owned(), limit, actual, unit }
-        }
-    }
+    invalid.at(field)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use cardwire_kernel::{
         turn::{Proof, append::check_call_id},
     },
 };
-use cardwire_model::{CanonicalJson, Channel, Hash256, Invalid, ProjectSettings, TurnId};
+use cardwire_model::{CanonicalJson, Channel, Hash256, Invalid, ProjectSettings, TurnEpoch, TurnId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::RawValue};
 use utoipa::ToSchema;
@@ -34,6 +34,10 @@ pub struct CallIn {
     #[serde(default)]
     #[schema(pattern = "^turn_[0-9a-f]{32}$")]
     pub agent_turn_id: Option<String>,
+    /// The epoch of that turn. A call of another epoch is stale.
+    #[serde(default)]
+    #[schema(minimum = 1)]
+    pub turn_epoch: Option<u64>,
     /// `public` when absent.
     #[serde(default)]
     #[schema(pattern = "^[A-Za-z0-9_-]{1,128}$")]
@@ -83,6 +87,7 @@ impl CallIn {
             tool: tool.to_owned(),
             caller: parse::one("caller_agent_id", &self.caller_agent_id)?,
             by_turn: by.map(|(turn, _)| turn),
+            epoch: self.turn_epoch.map(TurnEpoch::new),
             proof: by.map_or(Proof::Operator, |(_, hash)| Proof::Lease(hash)),
             channel: channel.unwrap_or_else(Channel::public),
             trace_id: trace.id.clone(),

@@ -47,8 +47,34 @@ pub struct SettingsDoc {
     /// How deep turns may delegate.
     #[schema(minimum = 1, maximum = 100)]
     pub max_recursion_depth: Option<u32>,
+    /// Bounds of orchestration.
+    pub pmo: Option<PmoDoc>,
+    /// Who may delegate.
+    pub delegation: Option<DelegationDoc>,
     /// What models are sent.
     pub context: Option<ContextDoc>,
+}
+
+/// Bounds of orchestration. A number that is 0 or less means the default.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PmoDoc {
+    /// Most branches of one fork_join: 1,000 by default, 10,000 at most.
+    pub fork_join_max_tasks: Option<i64>,
+    /// Seconds a batch may take when the call does not say; 0 or less means for ever.
+    pub fork_join_deadline_seconds: Option<i64>,
+    /// Most turns below one root.
+    pub max_tree_turns: Option<i64>,
+    /// Most open turns of the project that delegation may lead to; no bound by default.
+    pub max_open_turns: Option<i64>,
+}
+
+/// Who may delegate.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DelegationDoc {
+    /// A profile without a `delegation_policy` may not delegate at all.
+    pub require_policy: Option<bool>,
 }
 
 /// What models are sent.
@@ -204,4 +230,32 @@ pub struct AuditList {
     /// Give it as `cursor` to get the next page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cardwire_model::ProjectSettings;
+    use serde_json::json;
+
+    /// What the document calls settings is what a project has.
+    #[test]
+    fn api_14_every_setting_is_documented() {
+        let context = json!({
+            "reproducible_contexts": ["todo__context"], "compact_threshold": 9, "min_keep_entries": 1,
+            "knowledge": { "inject_mode": "tool" }, "experience": { "shown": 2, "prefer_success": false },
+        });
+        let all = json!({
+            "acl": { "inherit": "audit" }, "workspace_root": "w", "max_recursion_depth": 3, "context": context,
+            "pmo": {
+                "fork_join_max_tasks": 1, "fork_join_deadline_seconds": 2, "max_tree_turns": 3,
+                "max_open_turns": 4,
+            },
+            "delegation": { "require_policy": true },
+        });
+        let settings: ProjectSettings = serde_json::from_value(all).unwrap();
+        let shown = serde_json::to_value(&settings).unwrap();
+        serde_json::from_value::<SettingsDoc>(shown.clone())
+            .unwrap_or_else(|error| panic!("{error}: {shown}"));
+    }
 }

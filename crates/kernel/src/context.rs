@@ -15,6 +15,7 @@ mod previous;
 mod provider;
 mod records;
 mod render;
+mod room;
 mod summary;
 mod tokens;
 mod told;

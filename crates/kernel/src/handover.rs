@@ -162,7 +162,7 @@ impl Kernel {
             // The cache may be ahead of the head.
             cards.truncate(head.len as usize);
             let mut from = Inherited { head, cards, card_types: Default::default() };
-            if !required.card_types.is_empty() {
+            if required.asks_for_kinds() {
                 let cards = self.get_cards(project, &from.cards, false).await?;
                 from.card_types = cards.iter().map(|card| card.kind.as_str().to_owned()).collect();
             }

@@ -90,7 +90,7 @@ impl Kernel {
             let page = self.store.scan_cards(&project, after, PAGE).await?;
             for card in &page {
                 report.cards += 1;
-                if !card.hashes_match() {
+                if !card.is_intact() {
                     report.bad_cards += 1;
                     if report.bad_card_ids.len() < NAMED {
                         report.bad_card_ids.push(card.id.to_string());

@@ -65,9 +65,10 @@ impl Card {
             + self.tool_calls.as_ref().map_or(0, |calls| calls.as_bytes().len())
     }
 
-    /// Whether the stored hashes belong to the stored bytes.
-    pub fn hashes_match(&self) -> bool {
-        self.content_hash == Hash256::of(self.content.as_bytes())
+    /// Whether the stored hashes belong to the stored bytes, and what was read out of the metadata still is what it says.
+    pub fn is_intact(&self) -> bool {
+        draft::Named::read(&self.metadata).is_ok_and(|named| named.fits(self))
+            && self.content_hash == Hash256::of(self.content.as_bytes())
             && self.fact_hash
                 == fact_hash(
                     &self.content,

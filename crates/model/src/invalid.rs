@@ -22,6 +22,8 @@ names! {
         Unrepairable = "unrepairable_context",
         /// What must be sent does not fit (OB-02).
         ContextOverflow = "context_overflow",
+        /// A tool that is known here and carried out by others (PM-15).
+        NotImplemented = "not_implemented",
     }
 }
 
@@ -77,6 +79,17 @@ impl Invalid {
             Ok(())
         } else {
             Err(Self::TooLarge { field: field.to_owned(), limit, actual, unit })
+        }
+    }
+
+    /// The same refusal of a field that is called `field` where it was given.
+    #[must_use]
+    pub fn at(self, field: impl Into<String>) -> Self {
+        let field = field.into();
+        match self {
+            Self::Field { reason, .. } => Self::Field { field, reason },
+            Self::Coded { code, reason, .. } => Self::Coded { code, field, reason },
+            Self::TooLarge { limit, actual, unit, .. } => Self::TooLarge { field, limit, actual, unit },
         }
     }
 

@@ -7,7 +7,7 @@ pub mod team;
 pub mod tool;
 
 use crate::{Rejection, handover::recipe::Recipe};
-use cardwire_model::{CanonicalJson, Invalid, ResourceKind, ResourceName};
+use cardwire_model::{CanonicalJson, Invalid, InvalidCode, ResourceKind, ResourceName};
 use serde_json::{Map, Value};
 
 /// Names that mean something by themselves (PM-20).
@@ -44,7 +44,7 @@ pub fn check(kind: ResourceKind, content: &CanonicalJson) -> Result<(), Invalid>
 /// The refusal to run a tool that is registered here and lives elsewhere (PM-15).
 pub fn runs_elsewhere(name: &ResourceName) -> Rejection {
     let reason = format!("{name} is not run here: the worker of the agent calls it and reports its answer");
-    Invalid::field("tool", reason).into()
+    Invalid::coded(InvalidCode::NotImplemented, "tool", reason).into()
 }
 
 /// What a tool is that nobody has defined (PM-15).

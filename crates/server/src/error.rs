@@ -166,8 +166,9 @@ impl From<StoreError> for ApiError {
     }
 }
 
-impl IntoResponse for ApiError {
-    fn into_response(self) -> Response {
+impl ApiError {
+    /// What is sent.
+    pub(crate) fn into_body(self) -> (StatusCode, ErrorBody) {
         let error =
             ErrorInfo { code: self.code.as_str().to_owned(), message: self.message, detail: self.detail };
         let status = StatusCode::from_u16(self.code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -183,12 +184,20 @@ impl IntoResponse for ApiError {
             agent_turn_id: turn.as_ref().map(|turn| turn.agent_turn_id.clone()),
             trace_id: turn.map(|turn| turn.trace_id),
         };
+        (status, body)
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let code = self.code;
+        let (status, body) = self.into_body();
         let mut response = crate::respond::json(status, &body);
         let headers = response.headers_mut();
-        if self.code == ErrorCode::Unauthenticated {
+        if code == ErrorCode::Unauthenticated {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
-        if matches!(self.code, ErrorCode::RateLimited | ErrorCode::InboxFull | ErrorCode::Unavailable) {
+        if matches!(code, ErrorCode::RateLimited | ErrorCode::InboxFull | ErrorCode::Unavailable) {
             headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }
         response

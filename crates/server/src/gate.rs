@@ -8,7 +8,7 @@ use crate::{
 };
 use axum::{
     body::{Body, Bytes},
-    http::{HeaderMap, HeaderName, header, request::Parts},
+    http::{HeaderMap, HeaderName, Method, header, request::Parts},
 };
 use cardwire_api::{Access, Endpoint, ErrorCode, Op, parse, pmo::RequestTrace, reports::Speaker, turn_token};
 use cardwire_kernel::{KernelError, protocol::access::Needed};
@@ -48,6 +48,9 @@ pub(crate) async fn admit(
     };
     let query = read_query(endpoint, parts.uri.query())?;
     let body = read_body(body).await?;
+    if endpoint.body.is_none() && parts.method == Method::POST {
+        parse::body::<NoFields>(&body)?;
+    }
     let by = match who {
         Who::Nobody => None,
         Who::Known(by) => Some(by),
@@ -69,6 +72,11 @@ pub(crate) async fn admit(
         trace,
     })
 }
+
+/// A body where none is asked for.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NoFields {}
 
 /// Who sends a request, as far as it is known before its body is read.
 enum Who {

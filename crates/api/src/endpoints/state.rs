@@ -21,6 +21,7 @@ pub(super) const ENDPOINTS: &[Endpoint] = &[
         json::<HeadList>(),
     )
     .query(&[
+        AGENT_ID,
         text("status", "Only those that are idle, dispatched, running or suspended."),
         CURSOR,
         LIMIT,

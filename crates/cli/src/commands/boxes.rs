@@ -29,6 +29,7 @@ enum BoxCommand {
         cards: Vec<String>,
     },
     /// Show a box.
+    #[command(visible_alias = "get")]
     Show {
         /// Its id.
         id: String,

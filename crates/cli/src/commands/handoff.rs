@@ -46,6 +46,7 @@ enum HandoffAsk {
         page: Page,
     },
     /// Show a package.
+    #[command(visible_alias = "get")]
     Show {
         /// Its id.
         id: String,

@@ -35,6 +35,7 @@ enum ProjectCommand {
         settings: Settings,
     },
     /// Show a project.
+    #[command(visible_alias = "get")]
     Show {
         /// Its name.
         id: String,

@@ -44,8 +44,9 @@ impl Kernel {
         let tasks = async {
             let (mut seen, mut tasks) = (Seen::default(), Vec::with_capacity(fork.tasks.len()));
             let mut inherited = 0;
-            for task in &fork.tasks {
-                let (given, amiss) = self.given(project, call, task, calling, &mut seen).await?;
+            for (index, task) in fork.tasks.iter().enumerate() {
+                let given = self.given(project, call, task, calling, &mut seen).await;
+                let (given, amiss) = given.map_err(|error| of_task(index, error))?;
                 amiss.check()?;
                 inherited += given.inherited.iter().map(|from| from.cards.len()).sum::<usize>();
                 fork::check_inherited(inherited)?;
@@ -63,10 +64,17 @@ impl Kernel {
             let budget = self.budget(project, call, &lineage).await?;
             Ok((lineage, budget))
         };
+        let left = async {
+            let live = calling.head.as_ref().and_then(|head| head.live.as_deref());
+            match (calling.window, live) {
+                (Some(_), Some(live)) => self.room_left(project, live).await,
+                (window, _) => Ok(window),
+            }
+        };
         // None of them needs the others, and only the tasks can be refused.
-        let (tasks, parent, (lineage, budget)) = tokio::try_join!(tasks, parent, allowance)?;
+        let (tasks, parent, (lineage, budget), left) = tokio::try_join!(tasks, parent, allowance, left)?;
         let ancestors = lineage.into_iter().filter(|above| above.waits).map(|above| above.agent).collect();
-        Ok(Given { tasks, parent, ancestors, window: calling.window, budget })
+        Ok(Given { tasks, parent, ancestors, left, budget })
     }
 
     /// A fork of which no branch could be dispatched has ended already; of others, the first branch that ends is looked after.
@@ -102,4 +110,9 @@ impl Kernel {
         let closed = self.batch_row(project, batch).await?;
         Ok(Answered { result, result_card: closed.result_card, joined: Some(closed.status), ..answered })
     }
+}
+
+/// What is amiss with one of several tasks.
+fn of_task(index: usize, error: KernelError) -> KernelError {
+    if let KernelError::Rejected(rejection) = error { fork::of_task(index, rejection).into() } else { error }
 }

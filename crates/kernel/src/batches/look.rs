@@ -178,14 +178,18 @@ impl Kernel {
         looked: &mut Looked,
     ) -> Result<bool, KernelError> {
         let parent = async {
-            let Some(turn) = batch.parent_turn else { return Ok(None) };
+            let Some(turn) = batch.parent_turn else { return Ok::<_, KernelError>(None) };
             let (realm, keys) = (Realm::from(project.clone()), Keys { turn: Some(turn), ..Keys::default() });
             let mut rows = self.store.load(&realm, &keys).await?;
             self.load_next_box(&realm, &mut rows).await?;
             Ok(Some(rows))
         };
-        let (branches, parent) = tokio::try_join!(self.viewed_branches(project, batch), parent)?;
-        match join::decide(parent.as_ref(), project, batch, branches, moment) {
+        let viewed = async {
+            let share = self.admitted(project, batch).await?;
+            Ok::<_, KernelError>((self.viewed_branches(project, batch, share).await?, share))
+        };
+        let ((branches, share), parent) = tokio::try_join!(viewed, parent)?;
+        match join::decide(parent.as_ref(), project, batch, branches, share, moment) {
             Ok(decision) => self.applied(decision.commit, looked, "join").await,
             Err(Rejection::Lost(agent)) => {
                 self.rebuild_at(project, &caller(), &agent, Some(moment.now)).await?;
@@ -195,16 +199,30 @@ impl Kernel {
         }
     }
 
+    /// What each branch may take of the result: its share at the fork, or of what the parent has left now if that is less,
+    /// because it went on meanwhile or has been given the results of other forks.
+    async fn admitted(&self, project: &ProjectId, batch: &Batch) -> Result<u32, KernelError> {
+        if batch.result_tokens == view::share(None, batch.branches) {
+            return Ok(batch.result_tokens);
+        }
+        let head = self.store.head(project, &batch.parent_agent).await?;
+        let live = head.and_then(|head| head.live).filter(|live| Some(live.turn_id) == batch.parent_turn);
+        let Some(live) = live else { return Ok(batch.result_tokens) };
+        let left = self.room_left(project, &live).await?;
+        Ok(batch.result_tokens.min(view::share(left, batch.branches)))
+    }
+
     /// Every branch with what its deliverable says. Read a few at a time, and the next meanwhile: nothing else goes on until all
     /// are known. Only digests of the cards are kept.
     pub(super) async fn viewed_branches(
         &self,
         project: &ProjectId,
         batch: &Batch,
+        share: u32,
     ) -> Result<Vec<(Branch, View)>, KernelError> {
         // Every task has its row from the start, so that where a page begins is known without the one before.
         let pages = stream::iter((0..batch.branches).step_by(limits::BATCH_IDS));
-        pages.map(|from| self.viewed_page(project, batch, from)).buffered(AT_ONCE).try_concat().await
+        pages.map(|from| self.viewed_page(project, batch, from, share)).buffered(AT_ONCE).try_concat().await
     }
 
     async fn viewed_page(
@@ -212,6 +230,7 @@ impl Kernel {
         project: &ProjectId,
         batch: &Batch,
         from: u32,
+        share: u32,
     ) -> Result<Vec<(Branch, View)>, KernelError> {
         let page = self.store.branches(project, batch.id, from, limits::BATCH_IDS).await?;
         let ids: Vec<CardId> = page.iter().filter_map(|branch| branch.deliverable).collect();
@@ -219,7 +238,7 @@ impl Kernel {
         let cards: HashMap<CardId, &Arc<Card>> = cards.iter().map(|card| (card.id, card)).collect();
         let viewed = page.into_iter().map(|branch| {
             let card = branch.deliverable.and_then(|id| cards.get(&id)).map(|card| card.as_ref());
-            let view = view::of(&branch, card, batch.result_tokens);
+            let view = view::of(&branch, card, share);
             (branch, view)
         });
         Ok(viewed.collect())

@@ -43,8 +43,13 @@ impl Kernel {
         if batch.status == BatchStatus::Running {
             return Ok(None);
         }
-        let branches = self.viewed_branches(project, &batch).await?;
-        Ok(Some(join::result(&batch, batch.status, &branches)))
+        if let Some(card) = batch.result_card
+            && let Some(card) = self.get_cards(project, &[card], true).await?.pop()
+        {
+            return Ok(Some(card.content.to_value()["result"].take()));
+        }
+        let branches = self.viewed_branches(project, &batch, batch.result_tokens).await?;
+        Ok(Some(join::result(batch.status, &branches, batch.result_tokens)))
     }
 
     /// Calls a batch off. One that is closed already stays as it is.

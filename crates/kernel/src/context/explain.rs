@@ -55,7 +55,7 @@ impl Kernel {
             Side::Call(call) => Some(call),
             Side::Turn(turn) => {
                 self.turn_row(project, turn).await?;
-                self.last_call(project, turn).await?
+                self.last_call(project, turn).await?.map(|(call, _)| call)
             }
         };
         if let Some(call) = call {
@@ -82,11 +82,15 @@ impl Kernel {
         Ok(shown.map(entry).collect())
     }
 
-    /// The last call that a turn made.
-    async fn last_call(&self, project: &ProjectId, turn: TurnId) -> Result<Option<CardId>, KernelError> {
+    /// The last call that a turn made, and how many cards it had written by then.
+    pub(super) async fn last_call(
+        &self,
+        project: &ProjectId,
+        turn: TurnId,
+    ) -> Result<Option<(CardId, u32)>, KernelError> {
         let filter = RowFilter { turn_id: Some(turn), ..RowFilter::default() };
         let steps = self.store.steps(project, &filter, None, limits::PAGE_MAX).await?;
-        Ok(steps.iter().find_map(|step| step.call_id.as_deref()?.parse().ok()))
+        Ok(steps.iter().find_map(|step| Some((step.call_id.as_deref()?.parse().ok()?, step.output_len))))
     }
 
     /// Why a card is in a call, or not.

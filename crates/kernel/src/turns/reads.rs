@@ -49,6 +49,17 @@ pub struct TurnView {
 }
 
 impl Kernel {
+    /// An agent of the roster, and what it is doing.
+    pub async fn rostered(
+        &self,
+        project: &ProjectId,
+        agent: &AgentId,
+    ) -> Result<Option<Rostered>, KernelError> {
+        let (found, head) =
+            tokio::try_join!(self.store.agent(project, agent), self.store.head(project, agent))?;
+        Ok(found.map(|agent| Rostered { agent, head }))
+    }
+
     /// Agents with what they are doing, newest first.
     pub async fn list_roster(
         &self,

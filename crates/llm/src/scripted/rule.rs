@@ -185,9 +185,10 @@ fn parse_function(id: Option<String>, reader: &Reader<'_>) -> Result<Call, Confi
     let name = reader.string(key)?.filter(|name| !name.is_empty());
     let arguments = match reader.get("arguments") {
         None => "{}".to_owned(),
-        Some(arguments @ (Value::Object(_) | Value::String(_))) => text_or_json(arguments),
+        Some(arguments @ (Value::Object(_) | Value::Array(_) | Value::String(_))) => text_or_json(arguments),
         Some(_) => {
-            return Err(ConfigError::new(reader.path("arguments"), "must be an object, or a string of JSON"));
+            let reason = "must be an object, a list, or a string of JSON";
+            return Err(ConfigError::new(reader.path("arguments"), reason));
         }
     };
     let name = name.ok_or_else(|| ConfigError::new(reader.path(key), "is missing"))?;

@@ -116,13 +116,16 @@ async fn a_call_may_be_written_in_each_of_its_ways() {
 async fn tool_calls_get_ids_that_are_unique_and_stable() {
     let rules = json!([{
         "reply": "looking",
-        "tool_calls": [{ "name": "find", "arguments": { "q": 1 } }, { "name": "find" }, { "name": "x", "id": "mine", "arguments": "{bad" }],
+        "tool_calls": [
+            { "name": "find", "arguments": { "q": 1 } }, { "name": "find" },
+            { "name": "x", "id": "mine", "arguments": "{bad" }, { "name": "x", "arguments": [{ "a": 1 }] },
+        ],
     }]);
     let model = model(rules.clone());
     let answer = model.call(&request("a", 1, user("x")), &()).await.unwrap();
     assert_eq!((answer.text.as_str(), &answer.stop), ("looking", &StopReason::ToolCalls));
     let arguments: Vec<_> = answer.tool_calls.iter().map(|call| call.arguments.as_str()).collect();
-    assert_eq!(arguments, [r#"{"q":1}"#, "{}", "{bad"]);
+    assert_eq!(arguments, [r#"{"q":1}"#, "{}", "{bad", r#"[{"a":1}]"#]);
     let ids = |answer: &ModelAnswer| answer.tool_calls.iter().map(|call| call.id.clone()).collect::<Vec<_>>();
     let first = ids(&answer);
     assert!(first[0].starts_with("call_") && first[0].len() == 29, "{first:?}");
@@ -231,7 +234,7 @@ fn a_field_that_is_wrong_is_named() {
         (json!({ "match": { "times": 1_u64 << 32 }, "reply": "x" }), "rules/0/match/times"),
         (json!({ "tool_calls": { "name": "f" } }), "rules/0/tool_calls"),
         (json!({ "tool_calls": [{ "name": "" }] }), "rules/0/tool_calls/0/name"),
-        (json!({ "tool_calls": [{ "name": "f", "arguments": [1] }] }), "rules/0/tool_calls/0/arguments"),
+        (json!({ "tool_calls": [{ "name": "f", "arguments": 1 }] }), "rules/0/tool_calls/0/arguments"),
         (json!({ "tool_calls": [{ "name": "f", "args": {} }] }), "rules/0/tool_calls/0/args"),
         (json!({ "tool_calls": [{ "arguments": {} }] }), "rules/0/tool_calls/0/name"),
         (json!({ "tool_calls": [{ "name": "f", "tool_name": "g" }] }), "rules/0/tool_calls/0/tool_name"),

@@ -88,14 +88,19 @@ impl CardDraft {
 }
 
 /// What the kernel reads out of the metadata.
-struct Named {
+pub(super) struct Named {
     kind: CardKind,
     role: Role,
     author_id: Option<String>,
 }
 
 impl Named {
-    fn read(metadata: &CanonicalJson) -> Result<Self, Invalid> {
+    /// Whether a card has these.
+    pub(super) fn fits(&self, card: &Card) -> bool {
+        (&self.kind, self.role, &self.author_id) == (&card.kind, card.role, &card.author_id)
+    }
+
+    pub(super) fn read(metadata: &CanonicalJson) -> Result<Self, Invalid> {
         let members = metadata.members().ok_or_else(|| Invalid::field("metadata", "must be an object"))?;
         let (mut kind, mut role, mut author_id) = (None, None, None);
         for (key, value) in members {
@@ -117,10 +122,7 @@ impl Named {
 }
 
 fn read_role(value: &str) -> Result<Role, Invalid> {
-    serde_json::from_str::<String>(value)
-        .ok()
-        .and_then(|name| Role::from_name(&name))
-        .ok_or_else(|| Invalid::field("metadata/role", "must be one of system, user, assistant, tool"))
+    Role::read(serde_json::from_str::<String>(value).ok().as_deref())
 }
 
 fn text(field: &str, value: &str) -> Result<String, Invalid> {

@@ -94,6 +94,12 @@ impl Role {
         }
     }
 
+    /// Reads `metadata.role`, of which `name` is the text if it is one.
+    pub fn read(name: Option<&str>) -> Result<Self, Invalid> {
+        let role = name.and_then(Self::from_name);
+        role.ok_or_else(|| Invalid::field("metadata/role", "must be one of system, user, assistant, tool"))
+    }
+
     /// The role with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|role| role.as_str() == name)

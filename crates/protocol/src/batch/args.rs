@@ -87,6 +87,9 @@ fn task(given: &Map<String, Value>, index: &str) -> Result<Delegate, Invalid> {
     let strategy = required("target_strategy")?;
     let strategy = Strategy::parse(&strategy)
         .ok_or_else(|| refuse(&["tasks", index, "target_strategy"], "must be one of new|reuse|clone"))?;
+    if matches!(given.get("context_box_id"), Some(Value::String(text)) if text.trim().is_empty()) {
+        return Err(refuse(&["tasks", index, "context_box_id"], "must be a box_id"));
+    }
     Ok(Delegate {
         strategy,
         target_ref: required("target_ref")?,

@@ -34,8 +34,8 @@ pub struct Given {
     pub parent: Option<Snapshot>,
     /// The agents whose turns wait for the caller's, and the caller itself if it has a live turn.
     pub ancestors: Vec<AgentId>,
-    /// The caller's context window in tokens, if its profile tells it.
-    pub window: Option<u64>,
+    /// Tokens that the caller's next request can still take, if its profile tells its window.
+    pub left: Option<u64>,
     /// What the caller may still start.
     pub budget: Budget,
 }
@@ -76,7 +76,7 @@ pub fn decide(
         fail_fast: fork.fail_fast,
         enough: fork.enough,
         parallel: fork.parallel,
-        result_tokens: view::share(given.window, fork.tasks.len() as u32),
+        result_tokens: view::share(given.left, fork.tasks.len() as u32),
         deadline_at: fork
             .deadline
             .map(|micros| Timestamp::from_micros(moment.now.micros().saturating_add(micros))),
@@ -169,7 +169,23 @@ fn open_call(
         (_, None) => commit.writes.push(Write::PutCard(Box::new(card))),
         (None, Some(live)) => return Err(Rejection::not_found("turn", live.turn_id)),
     }
+    // It is older than the edge that asks for the join.
+    for write in &mut commit.writes {
+        if let Write::AddEdge(edge) = write {
+            edge.created_at = just_before(moment);
+        }
+    }
     Ok(())
+}
+
+/// The refusal of a task, as one of the call that has several (BM-01).
+pub fn of_task(index: usize, rejection: Rejection) -> Rejection {
+    let Rejection::Invalid(invalid) = rejection else { return rejection };
+    let place = invalid.field_name().strip_prefix("args/").map(|rest| format!("args/tasks/{index}/{rest}"));
+    Rejection::Invalid(match place {
+        Some(place) => invalid.at(place),
+        None => invalid,
+    })
 }
 
 /// The half of the exchange that asks for the join, or the one that answers (BM-07, BM-16).
@@ -194,11 +210,15 @@ pub(super) fn join_edge(batch: &Batch, phase: EdgePhase, moment: &Moment) -> Edg
         inbox_id: None,
         request_hash: None,
         created_at: match phase {
-            // Whoever sorts edges by time finds it before those of the children, which are made in the same moment (BM-07).
-            EdgePhase::Request => Timestamp::from_micros(moment.now.micros() - 1),
+            EdgePhase::Request => just_before(moment),
             EdgePhase::Response => moment.now,
         },
     }
+}
+
+/// Whoever sorts edges by time finds those of the call before those of the children, which are made in the same moment (BM-07).
+fn just_before(moment: &Moment) -> Timestamp {
+    Timestamp::from_micros(moment.now.micros() - 1)
 }
 
 /// A branch with everything it needs. Whoever cannot be given the work at all makes the branch fail, nothing else (BM-10).

@@ -61,28 +61,30 @@ pub fn final_status(batch: &Batch, statuses: &[BranchStatus]) -> BatchStatus {
 }
 
 /// What the parent is told (BM-17), by task index whatever order the branches come in.
-pub fn result(batch: &Batch, status: BatchStatus, branches: &[(Branch, View)]) -> Value {
+/// `share` is that of each branch, in tokens.
+pub fn result(status: BatchStatus, branches: &[(Branch, View)], share: u32) -> Value {
     let mut by_index: Vec<_> = branches.iter().collect();
     by_index.sort_by_key(|(branch, _)| branch.key.index);
-    let entry = |(branch, view): &(Branch, View)| view::entry(branch, view, batch.result_tokens);
+    let entry = |(branch, view): &(Branch, View)| view::entry(branch, view, share);
     let results: Vec<Value> = by_index.into_iter().map(entry).collect();
     json!({ "status": status.as_str(), "results": results })
 }
 
-/// Joins. `branches` are all of them, each with what its deliverable says; `parent` has the rows of the parent's turn, if
-/// there is one.
+/// Joins. `branches` are all of them, each with what its deliverable says within its `share`; `parent` has the rows of the
+/// parent's turn, if there is one.
 pub fn decide(
     parent: Option<&Snapshot>,
     project: &ProjectId,
     batch: &Batch,
     mut branches: Vec<(Branch, View)>,
+    share: u32,
     moment: &Moment,
 ) -> Result<Decision<Joined>, Rejection> {
     let mut commit = Commit::new(project.clone());
     let swept = cancel_open(&mut commit, batch, &mut branches, moment);
     let statuses: Vec<BranchStatus> = branches.iter().map(|(branch, _)| branch.status).collect();
     let status = final_status(batch, &statuses);
-    let result = result(batch, status, &branches);
+    let result = result(status, &branches, share);
     let error = (status != BatchStatus::Success).then(|| {
         let message = format!("batch finished with status={}", status.as_str());
         let detail = json!({ "batch_id": batch.id.to_string(), "status": status.as_str() });

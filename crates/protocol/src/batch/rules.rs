@@ -92,6 +92,7 @@ fn call(caller: &Agent) -> Call {
         tool: "fork_join".to_owned(),
         caller: caller.id.clone(),
         by_turn: None,
+        epoch: None,
         proof: Proof::Operator,
         channel: Channel::public(),
         trace_id: "t".to_owned(),
@@ -133,7 +134,7 @@ impl Forking {
             tasks: vec![one; tasks],
             parent: turn.map(|turn| parent.for_turn(turn)),
             ancestors: vec![],
-            window: None,
+            left: None,
             budget: Budget::default(),
         };
         let call = call(&caller);
@@ -199,13 +200,16 @@ fn bm_05_bm_06_one_commit_makes_the_batch_its_agents_contexts_and_turns() {
 #[test]
 fn bm_07_the_join_is_asked_for_before_any_child_is_sent() {
     let forked = Forking::of(3, &json!({})).decide().unwrap();
-    let edges: Vec<_> = forked
+    let mut edges: Vec<_> = forked
         .commit
         .writes
         .iter()
         .filter_map(|write| if let Write::AddEdge(edge) = write { Some(edge) } else { None })
-        .filter(|edge| edge.primitive != Primitive::ToolCall)
         .collect();
+    // API-08: whoever lists them by id finds them in the order of their times.
+    edges.sort_by_key(|edge| edge.id);
+    assert!(edges.is_sorted_by_key(|edge| edge.created_at));
+    edges.retain(|edge| edge.primitive != Primitive::ToolCall);
     assert_eq!((edges[0].primitive, edges[0].phase), (Primitive::Join, EdgePhase::Request));
     assert_eq!(edges[0].correlation_id, batch_of(&forked.commit).id.to_string());
     assert!(edges[1..].iter().all(|edge| edge.primitive == Primitive::Enqueue && edge.id > edges[0].id));
@@ -416,7 +420,7 @@ fn bm_16_bm_17_the_join_answers_the_call_once_and_in_order() {
         ended(0, BranchStatus::Success, Some("done"), None),
     ];
     let snapshot = parent.for_turn(batch.parent_turn.unwrap());
-    let joined = join::decide(Some(&snapshot), &project(), &batch, rows, &moment()).unwrap();
+    let joined = join::decide(Some(&snapshot), &project(), &batch, rows, 1_000, &moment()).unwrap();
     let place = |wanted: fn(&Write) -> bool| joined.commit.writes.iter().position(wanted).unwrap();
     let closed = place(|write| matches!(write, Write::CloseBatch(_)));
     let edge = place(
@@ -471,7 +475,7 @@ fn bm_13_what_has_not_ended_is_canceled_and_swept() {
         ended(2, BranchStatus::Pending, None, None),
     ];
     let snapshot = parent.for_turn(batch.parent_turn.unwrap());
-    let joined = join::decide(Some(&snapshot), &project(), &batch, rows, &moment()).unwrap();
+    let joined = join::decide(Some(&snapshot), &project(), &batch, rows, 1_000, &moment()).unwrap();
     assert_eq!(joined.outcome.batch.status, BatchStatus::Failed);
     let statuses: Vec<_> = joined.outcome.result["results"]
         .as_array()
@@ -527,7 +531,8 @@ fn bm_20_a_parent_that_is_gone_is_told_nothing_and_the_batch_ends_all_the_same()
         crate::turn::stop::Stop { turn_id: turn, epoch: None, reason: None, remains: Default::default() };
     parent.run(&crate::turn::Command::Stop(stop)).unwrap();
     let rows = vec![ended(0, BranchStatus::Success, None, None), ended(1, BranchStatus::Success, None, None)];
-    let joined = join::decide(Some(&parent.for_turn(turn)), &project(), &batch, rows, &moment()).unwrap();
+    let joined =
+        join::decide(Some(&parent.for_turn(turn)), &project(), &batch, rows, 1_000, &moment()).unwrap();
     assert_eq!((joined.outcome.batch.status, joined.outcome.batch.result_card), (BatchStatus::Success, None));
     let told = |write: &Write| matches!(write, Write::Enqueue(_) | Write::PutCard(_) | Write::AddGrant(_));
     assert_eq!(count(&joined.commit, told), 0);

@@ -20,10 +20,10 @@ pub struct View {
     pub error_code: Option<&'static str>,
 }
 
-/// The share of each branch in the result, in tokens. `window` is the caller's context window, if its profile tells it:
-/// half of that is left for everything else.
-pub fn share(window: Option<u64>, branches: u32) -> u32 {
-    let budget = window.map_or(limits::RESULT_TOKENS, |window| u32::try_from(window / 2).unwrap_or(u32::MAX));
+/// The share of each branch in the result, in tokens. `left` is what the caller's next request can still take, if its
+/// profile tells its window: half of that is for what comes after, other forks included.
+pub fn share(left: Option<u64>, branches: u32) -> u32 {
+    let budget = left.map_or(limits::RESULT_TOKENS, |left| u32::try_from(left / 2).unwrap_or(u32::MAX));
     budget.min(limits::RESULT_TOKENS_MAX) / branches.max(1)
 }
 

@@ -39,6 +39,15 @@ pub struct Required {
     pub arguments: Vec<String>,
     /// Kinds of cards, packed or inherited.
     pub card_types: Vec<String>,
+    /// Either of the two: an argument of that name, or a card of that kind.
+    pub either: Vec<String>,
+}
+
+impl Required {
+    /// Whether kinds of inherited cards must be known.
+    pub fn asks_for_kinds(&self) -> bool {
+        !(self.card_types.is_empty() && self.either.is_empty())
+    }
 }
 
 /// Which boxes the caller may hand on.
@@ -77,7 +86,7 @@ pub struct Inherited {
     pub head: BoxHead,
     /// The cards it shows.
     pub cards: Vec<CardId>,
-    /// Their kinds, if [`Required::card_types`] asks for any.
+    /// Their kinds, if [`Required::asks_for_kinds`].
     pub card_types: HashSet<String>,
 }
 
@@ -220,7 +229,7 @@ pub fn assemble(
     check_arguments(command)?;
     let packed = packed_cards(command, moment)?;
     let outside = check_reach(command, inherited)?;
-    check_types(&command.required, &packed, inherited)?;
+    check_types(command, &packed, inherited)?;
     let parent = parent_card(command, moment)?;
 
     let of_arguments = packed.iter().map(|(rule, card)| Piece::Card(card.id, EntrySource::Argument(*rule)));
@@ -326,16 +335,21 @@ fn check_arguments(command: &PackContext) -> Result<(), Invalid> {
 
 /// PK-22
 fn check_types(
-    required: &Required,
+    command: &PackContext,
     packed: &[(u16, Card)],
     inherited: &[Arc<Inherited>],
 ) -> Result<(), Invalid> {
-    let is_there = |wanted: &String| {
+    let is_there = |wanted: &str| {
         packed.iter().any(|(_, card)| card.kind.as_str() == wanted)
             || inherited.iter().any(|from| from.card_types.contains(wanted))
     };
-    match required.card_types.iter().find(|wanted| !is_there(wanted)) {
-        Some(missing) => Err(Invalid::field("handover", format!("a card of type {missing} is required"))),
+    let required = &command.required;
+    if let Some(missing) = required.card_types.iter().find(|wanted| !is_there(wanted)) {
+        return Err(Invalid::field("handover", format!("a card of type {missing} is required")));
+    }
+    let is_given = |name: &str| argument(command, name).is_some() || is_there(name);
+    match required.either.iter().find(|name| !is_given(name)) {
+        Some(name) => Err(Invalid::field(format!("arguments/{name}"), "is required")),
         None => Ok(()),
     }
 }
@@ -357,7 +371,11 @@ fn packed_cards(command: &PackContext, moment: &Moment) -> Result<Vec<(u16, Card
     let mut cards = vec![];
     for rule in &command.handover.pack {
         let Some(value) = argument(command, &rule.arg_key) else { continue };
-        let named = |invalid| within(&rule.arg_key, invalid);
+        let named = |invalid: Invalid| match invalid.field_name() {
+            // Kind and author come on top of what the rule may say.
+            "metadata" => invalid.at(rule.metadata_path()),
+            _ => within(&rule.arg_key, invalid),
+        };
         let draft = CardDraft {
             content: content(rule, value)?,
             metadata: metadata(rule, &command.tool_suffix).map_err(named)?,

@@ -34,7 +34,7 @@ impl Recipe {
     }
 }
 
-/// A list of arguments, or arguments and kinds of cards by name.
+/// A list of names, each of an argument or a kind of cards; or the two apart.
 fn required(value: Option<&Value>) -> Result<Required, Invalid> {
     let names = |value: Option<&Value>, path: &str| match value {
         None | Some(Value::Null) => Ok(vec![]),
@@ -51,9 +51,10 @@ fn required(value: Option<&Value>) -> Result<Required, Invalid> {
             Ok(Required {
                 arguments: names(members.get("arguments"), "required/arguments")?,
                 card_types: names(members.get("card_types"), "required/card_types")?,
+                either: vec![],
             })
         }
-        other => Ok(Required { arguments: names(other, "required")?, card_types: vec![] }),
+        other => Ok(Required { either: names(other, "required")?, ..Required::default() }),
     }
 }
 
@@ -72,7 +73,7 @@ mod tests {
         let plain = parse(&json!({ "handover": handover, "description": "d" })).unwrap();
         assert_eq!(plain.required, Required::default());
         let listed = parse(&json!({ "handover": handover, "required": ["a", "b"] })).unwrap();
-        assert_eq!(listed.required.arguments, ["a", "b"]);
+        assert_eq!(listed.required.either, ["a", "b"]);
         let both = json!({ "arguments": ["a"], "card_types": ["x.y"] });
         let both = parse(&json!({ "handover": handover, "required": both })).unwrap();
         assert_eq!((both.required.arguments.len(), &*both.required.card_types[0]), (1, "x.y"));

@@ -1,6 +1,6 @@
 //! The rules of a handover, read from JSON: whom it is for, which arguments become cards, which boxes are inherited.
 
-use cardwire_model::{CanonicalJson, CardKind, Hash256, Invalid, limits};
+use cardwire_model::{CanonicalJson, CardKind, Hash256, Invalid, Role, limits};
 use serde_json::{Map, Value};
 
 /// A handover (PK-01). What is not said in it does not travel.
@@ -31,6 +31,13 @@ pub struct PackRule {
     pub card_type: String,
     /// The card's metadata, before kind, role and author are added.
     pub metadata: Map<String, Value>,
+}
+
+impl PackRule {
+    /// Where its metadata stands.
+    pub fn metadata_path(&self) -> String {
+        format!("{PACKING}/pack_arguments/{}/card_metadata", self.index)
+    }
 }
 
 /// What comes first in the packed box.
@@ -118,12 +125,8 @@ fn pack_rules(packing: &Map<String, Value>) -> Result<Vec<PackRule>, Invalid> {
         let path = format!("{path}/{index}");
         known(rule, &path, &["arg_key", "as_card_type", "card_metadata"])?;
         let arg_key = rule.get("arg_key").and_then(Value::as_str).filter(|key| !key.is_empty());
-        let card_type = text(rule, &path, "as_card_type")?;
-        if card_type.as_deref().is_some_and(|kind| CardKind::from_stored(kind).is_kernels()) {
-            let reason = "is a kind that the kernel alone writes";
-            return Err(Invalid::field(format!("{path}/as_card_type"), reason));
-        }
-        let metadata = object(rule, &path, "card_metadata")?.cloned().unwrap_or_default();
+        let card_type = card_type(rule, &path)?;
+        let metadata = metadata(rule, &path)?;
         if let Some(arg_key) = arg_key {
             read.push(PackRule {
                 index: u16::try_from(index).unwrap_or(u16::MAX),
@@ -134,6 +137,30 @@ fn pack_rules(packing: &Map<String, Value>) -> Result<Vec<PackRule>, Invalid> {
         }
     }
     Ok(read)
+}
+
+fn card_type(rule: &Map<String, Value>, path: &str) -> Result<Option<String>, Invalid> {
+    let card_type = text(rule, path, "as_card_type")?;
+    if let Some(name) = &card_type {
+        let path = format!("{path}/as_card_type");
+        let kind = CardKind::new(name).map_err(|invalid| invalid.at(&path))?;
+        if kind.is_kernels() {
+            return Err(Invalid::field(path, "is a kind that the kernel alone writes"));
+        }
+    }
+    Ok(card_type)
+}
+
+/// PK-06. What a card would be refused for is refused before any card is made of it, by the name it has here.
+fn metadata(rule: &Map<String, Value>, path: &str) -> Result<Map<String, Value>, Invalid> {
+    let Some(metadata) = object(rule, path, "card_metadata")? else { return Ok(Map::new()) };
+    let path = format!("{path}/card_metadata");
+    if let Some(role) = metadata.get("role") {
+        Role::read(role.as_str()).map_err(|invalid| invalid.at(format!("{path}/role")))?;
+    }
+    let bytes = CanonicalJson::from_value(&Value::Object(metadata.clone()))?.as_bytes().len();
+    Invalid::check_size(&path, bytes, limits::METADATA_BYTES, "bytes")?;
+    Ok(metadata.clone())
 }
 
 /// PK-10: what is no name is passed over.
@@ -253,6 +280,18 @@ mod tests {
             (
                 json!({ "pack_arguments": [{ "arg_key": "a", "as_card_type": 1 }] }),
                 "pack_arguments/0/as_card_type",
+            ),
+            (
+                json!({ "pack_arguments": [{ "arg_key": "a", "as_card_type": "a\u{7}b" }] }),
+                "pack_arguments/0/as_card_type",
+            ),
+            (
+                json!({ "pack_arguments": [1, { "arg_key": "a", "card_metadata": { "role": "boss" } }] }),
+                "pack_arguments/1/card_metadata/role",
+            ),
+            (
+                json!({ "pack_arguments": [{ "arg_key": "a", "card_metadata": { "x": "x".repeat(16_384) } }] }),
+                "pack_arguments/0/card_metadata",
             ),
             (json!({ "pack_arguments": [{ "arg_key": "a", "as_type": "x" }] }), "pack_arguments/0/as_type"),
             (json!({ "inherit": {} }), "inherit"),

@@ -8,7 +8,7 @@ use crate::{
 use cardwire_model::{
     AgentId, AuditAction, AuditVerdict, BatchId, BatchStatus, CanonicalJson, Card, CardDraft, CardId,
     Channel, Commit, Head, InboxItem, InheritMode, Invalid, Live, LiveState, NewAudit, Nudge, Origin,
-    PmoSettings, ProjectId, Snapshot, ToolCall, TurnId, Write, card::ToolStatus,
+    PmoSettings, ProjectId, Snapshot, ToolCall, TurnEpoch, TurnId, Write, card::ToolStatus,
 };
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
@@ -25,6 +25,8 @@ pub struct Call {
     pub caller: AgentId,
     /// The turn that makes the call; none when an operator makes it in the caller's name.
     pub by_turn: Option<TurnId>,
+    /// The epoch at which the caller takes itself to be, if it says so.
+    pub epoch: Option<TurnEpoch>,
     /// Why the caller may speak for that turn.
     pub proof: Proof,
     /// On which channel.
@@ -241,6 +243,11 @@ pub fn fence(
     moment: &Moment,
 ) -> Result<Option<Write>, Rejection> {
     let live = caller_head.and_then(|head| head.live.as_ref().map(|live| (head, live)));
+    if let (Some(epoch), Some((head, live))) = (call.epoch, live)
+        && epoch != head.epoch
+    {
+        return Err(Rejection::StaleTurn(live.turn_id, head.epoch.get()));
+    }
     let Some(turn) = call.by_turn else {
         return Ok(live.map(|(head, _)| Write::NudgeHead { guard: head.guard(), nudge: Nudge::default() }));
     };

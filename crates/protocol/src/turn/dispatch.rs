@@ -212,8 +212,12 @@ pub fn decide(
 /// DP-10: the same request again, another one under the same name, or a new one.
 fn known(snapshot: &Snapshot, command: &Dispatch) -> Result<Option<TurnId>, Rejection> {
     let taken = |message: &str| Err(Rejection::refused(RefusalCode::DuplicateCorrelation, message));
+    let is_same = |edge: &Edge| {
+        edge.request_hash == Some(command.request_hash())
+            && command.turn_id.is_none_or(|turn| edge.target_turn == Some(turn))
+    };
     match &snapshot.edge {
-        Some(edge) if edge.request_hash == Some(command.request_hash()) => Ok(edge.target_turn),
+        Some(edge) if is_same(edge) => Ok(edge.target_turn),
         Some(_) => taken("this correlation_id stands for another request"),
         None if snapshot.turn.is_some() => taken("this agent_turn_id stands for another request"),
         None => Ok(None),

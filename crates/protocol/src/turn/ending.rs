@@ -59,7 +59,12 @@ pub(super) fn terminated(calls: &[ToolCall], work: Option<&Work<'_>>) -> Option<
             tool_call_id: call.tool_call_id.clone(),
         })
     });
-    let rank = |end: &ToolEnd| u8::from(end.status == TaskStatus::Success);
+    // WK-08: a failed one wins, and success comes last.
+    let rank = |end: &ToolEnd| match end.status {
+        TaskStatus::Failed => 0,
+        TaskStatus::Canceled | TaskStatus::Timeout | TaskStatus::Partial => 1,
+        TaskStatus::Success => 2,
+    };
     ends.min_by_key(rank)
 }
 

@@ -125,6 +125,15 @@ fn the_same_request_is_the_same_turn_and_another_is_refused() {
     command.display_name = Some("other".to_owned());
     assert_eq!(refused(agent.try_dispatch(&command)), RefusalCode::DuplicateCorrelation);
     assert_eq!((agent.inbox.len(), agent.edges.len()), (1, 1));
+    // The same order under another name is another order, unless it leaves the name to us.
+    let mut named = agent.dispatch_command();
+    named.correlation_id = Some("order".to_owned());
+    let Ok(Dispatched::Accepted(receipt)) = agent.try_dispatch(&named) else { panic!("not accepted") };
+    assert_eq!(agent.try_dispatch(&named), Ok(Dispatched::Repeated(receipt.turn_id)));
+    named.turn_id = Some(receipt.turn_id);
+    assert_eq!(agent.try_dispatch(&named), Ok(Dispatched::Repeated(receipt.turn_id)));
+    named.turn_id = Some(TurnId::from_uuid(uuid::Uuid::from_u128(78)));
+    assert_eq!(refused(agent.try_dispatch(&named)), RefusalCode::DuplicateCorrelation);
 }
 
 /// CB-14, X-09: the context is sealed; an output box has one agent writing it.
@@ -271,6 +280,23 @@ fn tools_can_end_a_turn() {
     assert_eq!(agent.task_events(fence.turn_id), 1);
     assert_eq!(agent.row(fence.turn_id).unwrap().ended.as_ref().unwrap().status, TaskStatus::Failed);
     assert_eq!(agent.head.as_ref().unwrap().status(), Status::Idle);
+}
+
+/// WK-08: whichever came first.
+#[test]
+fn wk_08_a_failed_end_wins_over_any_other() {
+    for other in [ToolStatus::Partial, ToolStatus::Timeout, ToolStatus::Canceled, ToolStatus::Success] {
+        let (mut agent, fence) = TestAgent::running();
+        for call in ["c1", "c2"] {
+            agent.run(&agent.tool_call(&fence, call)).unwrap();
+        }
+        agent.run(&TestAgent::suspend(&fence, &["c1", "c2"])).unwrap();
+        for (call, status) in [("c1", other), ("c2", ToolStatus::Failed)] {
+            agent.run(&TestAgent::report(&fence, call, status, AfterExecution::Terminate)).unwrap();
+        }
+        let ended = agent.row(fence.turn_id).unwrap().ended.as_ref().unwrap().status;
+        assert_eq!(ended, TaskStatus::Failed, "{other:?}");
+    }
 }
 
 /// WK-09, W-06: a stop is by turn id, live or waiting; a stopped live turn loses its epoch.

@@ -3,11 +3,8 @@
 use super::{next_cursor, remembered, sessions::namespace};
 use crate::{error::Answer, request::Request, respond};
 use axum::http::StatusCode;
-use cardwire_api::{
-    knowledge::{
-        DocumentIn, FoundList, FoundOut, SourceList, SourceOut, TakenInOut, method, score_threshold,
-    },
-    parse,
+use cardwire_api::knowledge::{
+    DocumentIn, FoundList, FoundOut, SourceList, SourceOut, TakenInOut, method, score_threshold,
 };
 use cardwire_kernel::{
     Done, KnowledgeQuery,
@@ -33,7 +30,7 @@ pub(crate) async fn take_in(request: Request) -> Answer {
 pub(crate) async fn list(request: Request) -> Answer {
     let (limit, namespace) = (request.page_limit()?, namespace(&request)?);
     let after = request.text("cursor");
-    after.map(knowledge::check_source).transpose().map_err(|invalid| parse::at(invalid, "cursor"))?;
+    after.map(knowledge::check_source).transpose().map_err(|invalid| invalid.at("cursor"))?;
     let page = request.state.kernel.list_sources(request.project()?, &namespace, after, limit).await?;
     respond::ok(&SourceList {
         items: page.iter().map(SourceOut::from).collect(),

@@ -17,7 +17,7 @@ use cardwire_kernel::{
     protocol::{Rejection, handover::pack::Packed, pmo::calls::Answered},
 };
 use cardwire_model::Invalid;
-use serde_json::json;
+use serde_json::{Value, json};
 
 pub(crate) async fn pack(request: Request) -> Answer {
     let (project, kernel) = (request.project()?, &request.state.kernel);
@@ -50,27 +50,53 @@ pub(crate) async fn call(request: Request) -> Answer {
             would.ok_or_else(|| Invalid::field("dry_run", format!("{tool} gives nothing to anybody")))?;
         return respond::ok(&CallOut::preflight(tool, &would));
     }
-    let remember = request.remember(|answered: &Answered| match &answered.refused {
+    // A call that was refused has left its cards, so that it must not be made again either.
+    let remember = request.remember(|answered: &Answered| match refusal(answered) {
         None => remembered(StatusCode::OK, &CallOut::from(answered)),
-        Some(_) => None,
+        Some(error) => {
+            let (status, body) = error.into_body();
+            remembered(status, &body)
+        }
     })?;
     let done = kernel.pmo_call(project, &request.caller()?, &call, code, remember.as_ref()).await?;
     let answered = match done {
-        Done::Replayed(answer) => return respond::replayed(answer),
+        Done::Replayed(answer) => match started(&answer.body).filter(|_| !wait.is_zero()) {
+            Some(answered) => answered,
+            None => return respond::replayed(answer),
+        },
         Done::Fresh(answered) => answered,
     };
     let answered =
         if wait.is_zero() { answered } else { kernel.await_batch(project, answered, wait).await? };
-    match &answered.refused {
+    match refusal(&answered) {
         None => respond::ok(&CallOut::from(&answered)),
-        Some(rejection) => {
-            let ids = json!({
-                "tool_call_id": answered.tool_call_id,
-                "tool_result_card_id": answered.result_card.map(|card| card.to_string()),
-            });
-            Err(ApiError::from(rejection.clone()).with_detail(&ids))
-        }
+        Some(error) => Err(error),
     }
+}
+
+/// Why a request was refused, and what it has left.
+fn refusal(answered: &Answered) -> Option<ApiError> {
+    let ids = json!({
+        "tool_call_id": answered.tool_call_id,
+        "tool_result_card_id": answered.result_card.map(|card| card.to_string()),
+    });
+    Some(ApiError::from(answered.refused.clone()?).with_detail(&ids))
+}
+
+/// A fork that was running when its answer was remembered: whoever asks again may wait for its join.
+fn started(answer: &str) -> Option<Answered> {
+    let answer: Value = serde_json::from_str(answer).ok()?;
+    let batch = answer["result"]["batch_id"].as_str()?.parse().ok()?;
+    Some(Answered {
+        tool_call_id: answer["tool_call_id"].as_str()?.to_owned(),
+        result_card: None,
+        is_success: true,
+        batch: Some(batch),
+        is_due: false,
+        joined: None,
+        result: answer["result"].clone(),
+        refused: None,
+    })
 }
 
 /// The code of a refusal, for the card that records it.

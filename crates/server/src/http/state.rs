@@ -27,6 +27,11 @@ pub(crate) async fn heads(request: Request) -> Answer {
     let (project, kernel) = (request.project()?, &request.state.kernel);
     let (limit, before) = (request.page_limit()?, dated_place(&request)?);
     let status = request.text("status").map(read_status).transpose()?;
+    if let Some(agent) = request.parsed::<AgentId>("agent_id")? {
+        let one = kernel.rostered(project, &agent).await?;
+        let one = one.filter(|one| status.is_none_or(|status| one.status() == status));
+        return respond::ok(&HeadList { items: one.iter().map(shown).collect(), next_cursor: None });
+    }
     let page = kernel.list_roster(project, status, before.as_ref(), limit).await?;
     let cursor = |one: &Rostered| dated_cursor(one.place());
     respond::ok(&HeadList {

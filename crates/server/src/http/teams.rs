@@ -81,21 +81,27 @@ pub(crate) async fn run(request: Request) -> Answer {
         emit_state_event: true,
         max_depth: kernel.live_project(&project).await?.settings.recursion_depth(),
     };
-    // Whoever asks again with the same key is told which run it is; how it stands is to be looked up.
+    // Whoever asks again with the same key is told which run it is, or waits for that one.
     let about = (team.name.clone(), session.clone(), namespace.clone());
     let remember = request.remember(move |dispatched: &Dispatched| match dispatched {
         Dispatched::Accepted(receipt) => remembered(StatusCode::OK, &started(&about, receipt)),
         Dispatched::Repeated(_) => None,
     })?;
-    let receipt = match kernel.dispatch(&project, &caller, &command, remember.as_ref()).await? {
-        Done::Replayed(answer) => return respond::replayed(answer),
-        Done::Fresh(Dispatched::Accepted(receipt)) => *receipt,
-        Done::Fresh(Dispatched::Repeated(turn)) => kernel.receipt(&project, turn).await?,
-    };
     let wait = parse::wait(body.wait_ms);
-    if wait.is_zero() {
-        return respond::ok(&started(&(team.name, session, namespace), &receipt));
-    }
+    let (turn_id, session) = match kernel.dispatch(&project, &caller, &command, remember.as_ref()).await? {
+        Done::Replayed(answer) if wait.is_zero() => return respond::replayed(answer),
+        Done::Replayed(answer) => remembered_run(&answer.body)?,
+        Done::Fresh(dispatched) => {
+            let receipt = match dispatched {
+                Dispatched::Accepted(receipt) => *receipt,
+                Dispatched::Repeated(turn) => kernel.receipt(&project, turn).await?,
+            };
+            if wait.is_zero() {
+                return respond::ok(&started(&(team.name, session, namespace), &receipt));
+            }
+            (receipt.turn_id, session)
+        }
+    };
     let (turn, questions) = await_rest(kernel, &project, turn_id, wait).await?;
     let deliverable = match &turn.deliverable_card_id {
         Some(id) => {
@@ -105,6 +111,13 @@ pub(crate) async fn run(request: Request) -> Answer {
         None => None,
     };
     respond::ok(&RunTeamOut::new(&team.name, (&session, &namespace), turn, deliverable, questions))
+}
+
+/// The turn and the session of a run, by the answer that was given when it began.
+fn remembered_run(answer: &str) -> Result<(TurnId, String), Invalid> {
+    let answer: Value = serde_json::from_str(answer).unwrap_or_default();
+    let text = |name: &str| answer[name].as_str().unwrap_or_default();
+    Ok((parse::one("agent_turn_id", text("agent_turn_id"))?, text("session_id").to_owned()))
 }
 
 /// A run that has just been dispatched: of this team, in this session of this namespace.

@@ -141,6 +141,16 @@ async fn malformed_requests_get_json_errors(api: Api) {
         reply.expect_error(400, "bad_request");
         assert_eq!(reply.headers["content-type"], "application/json");
     }
+    // Where no body is asked for, none that says something is passed over.
+    for body in ["{", "[]", "5", "{\"zz\":1}"] {
+        for path in [
+            format!("/projects/p1/batches/batch_{NOBODY}:cancel"),
+            "/projects/p1/state/agents/x:rebuild".to_owned(),
+            "/admin/verify".to_owned(),
+        ] {
+            api.post_raw(&path, body).await.expect_error(400, "bad_request");
+        }
+    }
     let binary = api
         .request(
             "POST",

@@ -234,14 +234,14 @@ async fn a_registered_tool_is_not_run_here(api: Api) {
         api.post(&format!("/projects/p1/pmo/{tool}:call{query}"), body).await
     };
     let reply = call("look", "").await;
-    reply.expect_error(400, "bad_request");
+    reply.expect_error(400, "not_implemented");
     let error = &reply.json()["error"];
     assert_eq!(error["detail"]["field"], "tool");
     assert!(error["message"].as_str().unwrap().contains("look is not run here"), "{error}");
     let answer =
         get(&api, &format!("cards/{}", error["detail"]["tool_result_card_id"].as_str().unwrap())).await;
-    assert_eq!(answer.expect(200)["content"]["error"]["code"], "bad_request");
-    call("look", "?dry_run=true").await.expect_error(400, "bad_request");
+    assert_eq!(answer.expect(200)["content"]["error"]["code"], "not_implemented");
+    call("look", "?dry_run=true").await.expect_error(400, "not_implemented");
     for unknown in ["nothing", "authors", "plan"] {
         call(unknown, "").await.expect_error(404, "tool_definition_missing");
     }

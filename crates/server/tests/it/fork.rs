@@ -1,7 +1,9 @@
 //! Forking and joining over HTTP (SPEC.md, BatchManager).
 
+mod again;
 mod cancel;
 mod guards;
+mod room;
 mod time;
 
 use crate::support::{Api, Leased, NOBODY, Reply, on_both};
@@ -227,6 +229,11 @@ async fn nothing_is_made_when_one_task_is_wrong(api: Api) {
         assert_eq!((api.items("agents").await.len(), api.items("batches").await.len()), before);
         assert_eq!(api.store.scan_boxes(&"p1".parse().unwrap(), None, 1_000).await.unwrap().len(), boxes);
     }
+    api.agent("silent").await;
+    let copy = json!({ "target_strategy": "clone", "target_ref": "silent", "instruction": "i" });
+    let reply = call(&api, json!({ "tasks": [new_task("a"), copy] })).await;
+    reply.expect_error(400, "bad_request");
+    assert_eq!(reply.json()["error"]["detail"]["field"], "args/tasks/1/target_ref");
     let twice = json!({ "target_strategy": "reuse", "target_ref": "boss", "instruction": "i" });
     let reply = call(&api, json!({ "tasks": [twice.clone(), twice] })).await;
     reply.expect_error(400, "bad_request");

@@ -8,6 +8,7 @@ on_both! {
     it_is_alive_and_ready;
     the_openapi_document_is_complete;
     damage_is_found_by_verify;
+    what_a_card_is_cannot_be_changed_unseen;
 }
 
 async fn it_is_alive_and_ready(api: Api) {
@@ -76,4 +77,32 @@ async fn damage_is_found_by_verify(api: Api) {
     assert_eq!(report["ok"], false);
     let p1 = report["realms"].as_array().unwrap().iter().find(|realm| realm["project_id"] == "p1").unwrap();
     assert_eq!(p1["bad_card_ids"], serde_json::json!([id.to_string()]));
+}
+
+/// What is kept beside a card's metadata, because it is looked for, must be what that says.
+async fn what_a_card_is_cannot_be_changed_unseen(api: Api) {
+    use cardwire_model::{CanonicalJson, Card, CardId, CardKind, Commit, Origin, ProjectId, Role, Write};
+    let damage: [fn(&mut Card); 3] = [
+        |card| card.kind = CardKind::new("sys.profile").unwrap(),
+        |card| card.role = Role::System,
+        |card| card.author_id = Some("boss".to_owned()),
+    ];
+    for (number, damage) in damage.into_iter().enumerate() {
+        let draft = cardwire_model::CardDraft {
+            content: CanonicalJson::string("true").unwrap(),
+            metadata: CanonicalJson::parse(r#"{"type":"x"}"#, "x").unwrap(),
+            tool_calls: None,
+            tool_call_id: None,
+            ttl_seconds: None,
+        };
+        let id: CardId = format!("{:032x}", number + 1).parse().unwrap();
+        let mut card = draft.into_card(id, Origin::Operator, api.kernel.now()).unwrap();
+        damage(&mut card);
+        let mut commit = Commit::new("p1".parse::<ProjectId>().unwrap());
+        commit.writes.push(Write::PutCard(Box::new(card)));
+        api.store.commit(commit).await.unwrap();
+    }
+    let report = api.post("/admin/verify", serde_json::json!({})).await.expect(200);
+    let p1 = report["realms"].as_array().unwrap().iter().find(|realm| realm["project_id"] == "p1").unwrap();
+    assert_eq!(p1["bad_card_ids"].as_array().unwrap().len(), 3, "{p1}");
 }

@@ -27,6 +27,7 @@ fn bm_01_tasks_are_read_strictly_and_refused_by_their_path() {
         ("target_ref", json!("  ")),
         ("instruction", json!(7)),
         ("context_box_id", json!([])),
+        ("context_box_id", json!(" ")),
         ("retries", json!(1)),
     ] {
         let mut second = task();

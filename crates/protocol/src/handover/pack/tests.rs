@@ -401,7 +401,7 @@ fn pk_21_a_dry_run_refuses_what_the_pack_would_and_names_what_is_denied() {
     };
     assert!(both(&PackContext { source_agent: None, ..command.clone() }).is_err());
     assert!(both(&PackContext { tool_suffix: String::new(), ..command.clone() }).is_err());
-    let required = Required { arguments: vec!["absent".to_owned()], card_types: vec![] };
+    let required = Required { arguments: vec!["absent".to_owned()], ..Required::default() };
     assert!(both(&PackContext { required, ..command.clone() }).is_err());
     for mode in [InheritMode::Enforce, InheritMode::Audit] {
         for allowed in [&[][..], &[1], &[2], &[1, 2]] {
@@ -423,7 +423,9 @@ fn pk_22_what_is_required_must_be_there() {
     let required = |arguments: &[&str], card_types: &[&str]| Required {
         arguments: arguments.iter().map(ToString::to_string).collect(),
         card_types: card_types.iter().map(ToString::to_string).collect(),
+        either: vec![],
     };
+    let either = |name: &str| Required { either: vec![name.to_owned()], ..Required::default() };
     let with = |required, arguments: Value| {
         let command = PackContext { required, ..command(arguments, &instruction()) };
         let mut from = inherited(1, &[1], 0);
@@ -437,6 +439,13 @@ fn pk_22_what_is_required_must_be_there() {
     assert!(with(required(&["instruction"], &[]), json!({ "instruction": null })).is_err());
     assert!(with(required(&[], &["task.instruction"]), json!({})).is_err());
     assert!(with(required(&[], &["other"]), json!({ "instruction": "x" })).is_err());
+    for name in ["instruction", "task.instruction", "my.fact"] {
+        assert!(with(either(name), json!({ "instruction": "x" })).is_ok(), "{name}");
+    }
+    for missing in ["task.instruction", "other"] {
+        let refused = with(either(missing), json!({})).unwrap_err();
+        assert!(refused.to_string().contains(&format!("arguments/{missing}")), "{refused}");
+    }
 }
 
 #[test]

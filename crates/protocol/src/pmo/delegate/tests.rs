@@ -123,6 +123,7 @@ fn call(by_turn: Option<u128>) -> Call {
         tool: "delegate_async".to_owned(),
         caller: "boss".parse().unwrap(),
         by_turn: by_turn.map(|n| uuid::<TurnId>(TurnId::PREFIX, n)),
+        epoch: None,
         proof: Proof::Operator,
         channel: Channel::public(),
         trace_id: "t".to_owned(),
@@ -218,6 +219,13 @@ fn a_turn_that_is_not_live_calls_nothing() {
     assert!(matches!(fence(Some(8), live()), Err(Rejection::StaleTurn(..))));
     assert!(matches!(fence(Some(9), Some(head("boss", None, None))), Err(Rejection::StaleTurn(..))));
     assert!(matches!(fence(Some(9), None), Err(Rejection::StaleTurn(..))));
+    for by_turn in [Some(9), None] {
+        let at = |epoch| Call { epoch: Some(TurnEpoch::new(epoch)), ..call(by_turn) };
+        let fence = |epoch| calls::fence(&at(epoch), live().as_ref(), None, &moment());
+        let current = live().unwrap().epoch.get();
+        assert!(fence(current).is_ok());
+        assert!(matches!(fence(current + 1), Err(Rejection::StaleTurn(..))), "{by_turn:?}");
+    }
     // A turn that was given back waits for somebody else.
     let mut given_back = head("boss", Some(52), None);
     given_back.live.as_mut().unwrap().state = LiveState::Dispatched;

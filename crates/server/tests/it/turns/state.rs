@@ -90,6 +90,11 @@ async fn heads_are_filtered_and_paged(api: Api) {
     assert_eq!(pages(&api, "state/agents?status=running", "agent_id").await, ["a4"]);
     assert!(pages(&api, "state/agents?status=suspended", "agent_id").await.is_empty());
     api.get("/projects/p1/state/agents?status=busy").await.expect_error(400, "bad_request");
+    assert_eq!(pages(&api, "state/agents?agent_id=a4", "agent_id").await, ["a4"]);
+    assert_eq!(pages(&api, "state/agents?agent_id=a4&status=running", "agent_id").await, ["a4"]);
+    assert!(pages(&api, "state/agents?agent_id=a4&status=idle", "agent_id").await.is_empty());
+    assert_eq!(pages(&api, "state/agents?agent=a5&status=idle", "agent_id").await, ["a5"]);
+    assert!(pages(&api, "state/agents?agent_id=nobody", "agent_id").await.is_empty());
     for cursor in ["a2", "1.", "one.a2", "1.a%20b"] {
         let reply = api.get(&format!("/projects/p1/state/agents?cursor={cursor}")).await;
         reply.expect_error(400, "bad_request");

@@ -1,0 +1,96 @@
+//! OB-03: what is joined fits into what the parent has left.
+
+use super::{batch, batch_of, children, fork, results, suspend};
+use crate::support::{Api, Leased, on_both};
+use serde_json::{Value, json};
+
+on_both! {
+    ob_03_one_fork_after_another_fits;
+    ob_03_two_forks_at_once_fit;
+    ob_03_a_parent_with_a_history_has_less_room;
+}
+
+const WINDOW: u64 = 8_000;
+
+/// An agent at work whose model takes no more than [`WINDOW`] tokens.
+async fn boss(api: &Api) -> Leased {
+    api.profile("p1").await;
+    let config = json!({ "model": "m", "context_window": WINDOW });
+    let profile = json!({ "system_prompt": "Lead.", "worker_target": "w1", "llm_config": config });
+    api.with(&api.admin, "PUT", "/projects/p1/profiles/Boss", &profile.to_string()).await.expect(201);
+    let agent = json!({ "agent_id": "boss", "profile_name": "Boss" });
+    let boss = api.post("/projects/p1/agents", agent).await.expect(201);
+    let context = api.context("Lead.").await;
+    let turn =
+        json!({ "agent_id": "boss", "profile_box_id": boss["profile_box_id"], "context_box_id": context });
+    api.send_turn(&turn).await.expect(201);
+    api.claim_with(json!({ "start": true })).await.remove(0)
+}
+
+/// What the next request of the parent has, all of which fits.
+async fn asks(api: &Api, parent: &Leased) -> u64 {
+    api.verb(parent, "/calls", json!({})).await.expect(201)["total_tokens"].as_u64().unwrap()
+}
+
+/// All of them say much more than anybody can read.
+async fn end(api: &Api, id: &str) {
+    for child in children(api, &batch(api, id).await).await {
+        let body = json!({ "status": "success", "deliverable": "word ".repeat(8_000) });
+        api.verb(&child, ":finish", body).await.expect(200);
+    }
+}
+
+async fn resume(api: &Api, parent: &mut Leased) {
+    let leases = api.claim_with(json!({ "start": true })).await;
+    *parent = leases.into_iter().find(|lease| lease.turn == parent.turn).unwrap();
+}
+
+fn told(results: &[Value]) -> Vec<usize> {
+    let summaries = |card: &Value| card["content"]["result"]["results"].to_string().len();
+    results.iter().map(summaries).collect()
+}
+
+async fn ob_03_one_fork_after_another_fits(api: Api) {
+    let mut parent = boss(&api).await;
+    for _ in 0..4 {
+        asks(&api, &parent).await;
+        let answer = fork(&api, 5, json!({})).await;
+        suspend(&api, &parent, &answer["tool_call_id"]).await;
+        end(&api, &batch_of(&answer)).await;
+        resume(&api, &mut parent).await;
+    }
+    assert!(asks(&api, &parent).await < WINDOW);
+    let told = told(&results(&api, &parent).await);
+    assert!(told.is_sorted_by(|one, next| one > next), "each has half of what is left: {told:?}");
+    assert!(told[0] > 8_000, "{told:?}");
+}
+
+async fn ob_03_two_forks_at_once_fit(api: Api) {
+    let mut parent = boss(&api).await;
+    let (one, other) = (fork(&api, 5, json!({})).await, fork(&api, 5, json!({})).await);
+    let body = json!({ "waiting_tool_call_ids": [one["tool_call_id"], other["tool_call_id"]] });
+    api.verb(&parent, ":suspend", body).await.expect(200);
+    let leases = api.claim_with(json!({ "start": true })).await;
+    for child in &leases {
+        let body = json!({ "status": "success", "deliverable": "word ".repeat(8_000) });
+        api.verb(child, ":finish", body).await.expect(200);
+    }
+    assert_eq!(leases.len(), 10);
+    resume(&api, &mut parent).await;
+    assert!(asks(&api, &parent).await < WINDOW);
+}
+
+async fn ob_03_a_parent_with_a_history_has_less_room(api: Api) {
+    let mut parent = boss(&api).await;
+    for _ in 0..5 {
+        let card = json!({ "content": "word ".repeat(800), "metadata": { "type": "agent.thought" } });
+        api.verb(&parent, "/cards", card).await.expect(200);
+    }
+    let before = asks(&api, &parent).await;
+    assert!(before > WINDOW / 2, "{before}");
+    let answer = fork(&api, 5, json!({})).await;
+    suspend(&api, &parent, &answer["tool_call_id"]).await;
+    end(&api, &batch_of(&answer)).await;
+    resume(&api, &mut parent).await;
+    assert!(asks(&api, &parent).await > before + 500, "something is told all the same");
+}
