@@ -21,6 +21,9 @@ const ROUND: &str = "run_round";
 /// How long one round may take: pauses for people count, so it is long. Members at work have limits of their own.
 const ROUND_SECONDS: u32 = 24 * 3600;
 
+/// The code of a turn that somebody stopped (WK-09).
+const STOPPED: &str = "stopped";
+
 /// Runs the process until it ends or waits for its members.
 pub(crate) async fn run(desk: &Desk) -> Result<Rest, Trouble> {
     let Some(card_id) = desk.lease.setting("team_card_id") else {
@@ -217,13 +220,27 @@ impl Run<'_> {
             let (Some(tasks), Some(answer)) = (tasks_of(&call.arguments), transcript.answer(&call.id)) else {
                 continue;
             };
+            let stopped = self.stopped(answer).await?;
             let mut outcomes = Vec::with_capacity(tasks.len());
             for index in 0..tasks.len() {
-                outcomes.push(self.outcome(answer, index).await?);
+                let outcome = self.outcome(answer, index).await?;
+                outcomes.push(if stopped.contains(&index) { called_off(outcome) } else { outcome });
             }
             rounds.push(Round { tasks, outcomes });
         }
         Ok(rounds)
+    }
+
+    /// Which members of a round somebody stopped. What a join tells is words for people (BM-17), and cut where there are
+    /// many; its batch keeps the codes.
+    async fn stopped(&self, answer: &Value) -> Result<HashSet<usize>, Trouble> {
+        // A round that went well has no error.
+        let Some(batch) = answer["error"]["detail"]["batch_id"].as_str() else { return Ok(HashSet::new()) };
+        let batch = self.desk.get(&format!("/batches/{batch}")).await?;
+        let tasks = batch["tasks"].as_array().into_iter().flatten();
+        let stopped = tasks.filter(|task| task["error_code"] == STOPPED);
+        let index = |task: &Value| task["task_index"].as_u64().and_then(|index| usize::try_from(index).ok());
+        Ok(stopped.filter_map(index).collect())
     }
 
     /// What one member delivered.
@@ -252,6 +269,15 @@ impl Run<'_> {
         let error = result["error"].as_str().map(str::to_owned);
         Ok(Outcome { status, output, error, replies: said })
     }
+}
+
+/// A person who stops a member's turn calls its part off: it has not failed by itself, and nobody tries it again (PR-10).
+fn called_off(outcome: Outcome) -> Outcome {
+    let status = match outcome.status {
+        Status::Failed => Status::Canceled,
+        other @ (Status::Success | Status::Partial | Status::Canceled | Status::Timeout) => other,
+    };
+    Outcome { status, ..outcome }
 }
 
 /// What people said in a round that is remembered.

@@ -161,3 +161,47 @@ fn a_run_that_asks_nobody_has_no_questions() {
         assert_eq!(server.get(&format!("/projects/p1/turns/{turn}/questions")).status, 404);
     });
 }
+
+/// Stops the member that asks. Gives the turn of the run once it has ended.
+fn stop_asking(server: &Server, paused: &Value) -> Value {
+    let turn = text(&paused["questions"][0]["agent_turn_id"]);
+    let stopped = server.post(&format!("/projects/p1/turns/{turn}:stop"), json!({ "reason": "enough" }));
+    assert_eq!(stopped.status, 200, "{stopped:?}");
+    ended(server, text(&paused["agent_turn_id"]))
+}
+
+/// PR-05, PR-10: whatever the reflector would say, nobody asks it.
+#[test]
+fn pr_05_a_member_that_a_person_stops_aborts_the_run() {
+    for judgement in ["retry", "complete"] {
+        let rules = json!([
+            { "match": { "role": "planner" }, "reply": { "tasks": [{ "agent": "a", "task": "Paint it." }] } },
+            { "match": { "role": "reflector" }, "reply": { "next_action": judgement } },
+            calls("a", 1, &[("ask_human", json!({ "question": "Which colour?" }))]),
+        ]);
+        on_both_servers(|stage, server| {
+            with_team(server, &crew("react", &["a"], rules.clone()));
+            let body = json!({ "query": "Paint the boat.", "session_id": "s1", "wait_ms": 30_000 });
+            let run = stop_asking(server, &server.post(RUN, body).json());
+            assert_eq!((&run["status"], &run["error_code"]), (&json!("failed"), &json!("aborted")));
+            assert_eq!(run["error"], "a: stopped");
+            assert_eq!(stage.order(), ["crew_planner", "a"], "{judgement}");
+            assert_eq!(stage.session("s1")["last_agent_status"], "aborted");
+        });
+    }
+}
+
+/// PR-01, PR-10, PR-11: what a person called off is not tried again.
+#[test]
+fn pr_01_a_member_that_a_person_stops_ends_the_chain() {
+    let mut team = crew("sequential", &["a", "b"], asking());
+    team["limits"] = json!({ "retries": 1 });
+    on_both_servers(|stage, server| {
+        with_team(server, &team);
+        let body = json!({ "query": "Paint the boat.", "session_id": "s1", "wait_ms": 30_000 });
+        let run = stop_asking(server, &server.post(RUN, body).json());
+        assert_eq!((&run["status"], &run["error"]), (&json!("failed"), &json!("a: stopped")));
+        assert_eq!(stage.order(), ["a"]);
+        assert_eq!(stage.session("s1")["last_agent_status"], "aborted");
+    });
+}
