@@ -97,6 +97,12 @@ impl Bench<'_> {
             return failed("tool_not_allowed", "this role does its own task and hands nothing on".to_owned());
         }
         if let Some(deliverable) = handover::deliverable(&call.name, &call.arguments, said) {
+            if !handover::is_read(&self.desk.lease.runtime_config) {
+                return failed(
+                    "tool_not_allowed",
+                    "this turn ends with a result and hands nothing over".to_owned(),
+                );
+            }
             return Ok(accepted(deliverable));
         }
         if call.name == submit::NAME {

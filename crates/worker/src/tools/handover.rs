@@ -16,9 +16,32 @@ pub(crate) fn deliverable(tool: &str, arguments: &Value, said: &str) -> Option<V
     Some(json!({ "delegate_to": target, "task": task, "message": message }))
 }
 
+/// Whether the process reads a hand-over of this turn as one: those that it offers somebody to hand over to. In dynamic
+/// everybody's is read, so that one to nobody is on record.
+pub(crate) fn is_read(settings: &Value) -> bool {
+    let is_offered = settings["delegates"].as_array().is_some_and(|delegates| !delegates.is_empty());
+    is_offered || settings["process"] == "dynamic"
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// PR-02, PR-03
+    #[test]
+    fn pr_02_a_hand_over_is_read_where_it_is_offered() {
+        let delegates = json!([{ "id": "b" }]);
+        for (settings, expected) in [
+            (json!({ "process": "dynamic", "delegates": delegates }), true),
+            (json!({ "process": "dynamic", "delegates": [] }), true),
+            (json!({ "process": "hierarchical", "delegates": delegates }), true),
+            (json!({ "process": "hierarchical", "delegates": [] }), false),
+            (json!({ "process": "sequential", "delegates": [] }), false),
+            (json!({}), false),
+        ] {
+            assert_eq!(is_read(&settings), expected, "{settings}");
+        }
+    }
 
     /// PR-02
     #[test]

@@ -45,6 +45,17 @@ fn work_cannot_be_handed_out_of_the_team_or_past_what_is_allowed() {
     });
 }
 
+/// PR-02: who may hand over to nobody and does is told so by the process, like anybody else.
+#[test]
+fn pr_02_a_hand_over_by_somebody_without_targets_is_recorded() {
+    let rules = json!([calls("a", 1, &[("delegate_to_zed", json!({ "task": "Paint it." }))])]);
+    let team = crew("dynamic", &["a"], rules);
+    on_both_stores(|stage| {
+        stage.run(&team, "Make a boat.", &[]).failed("delegation_target_invalid", "zed");
+        assert_eq!(stage.order(), ["a"]);
+    });
+}
+
 /// PR-02, NF-05
 #[test]
 fn only_the_first_of_several_delegations_counts() {

@@ -1,7 +1,7 @@
 //! A manager and those it assigns tasks to.
 
 use super::{
-    crew::{crew, says},
+    crew::{calls, crew, says},
     stage::on_both_stores,
 };
 use serde_json::{Value, json};
@@ -69,5 +69,22 @@ fn a_manager_hears_of_a_failure_and_decides() {
     on_both_stores(|stage| {
         assert_eq!(stage.run(&team, "Is the harbour full?", &[]).deliverable(), "It could not be done.");
         assert!(stage.sent("lead")[1].query().contains("fog"));
+    });
+}
+
+/// PR-03: whoever is assigned a task returns to the manager, with a result.
+#[test]
+fn pr_03_a_sub_agent_hands_nothing_over() {
+    let mut rules = rules();
+    rules[2] = calls("worker", 1, &[("delegate_to_lead", json!({ "task": "Count them yourself." }))]);
+    let told = json!({ "match": { "agent": "worker", "role": "tool" }, "reply": "Seven boats." });
+    rules.as_array_mut().unwrap().push(told);
+    let team = crew("hierarchical", &["lead", "worker"], rules);
+    on_both_stores(|stage| {
+        assert_eq!(stage.run(&team, "Is the harbour full?", &[]).deliverable(), "All is done.");
+        let refused = stage.tool_results(&stage.turns_of("worker")[0]);
+        assert_eq!(refused.len(), 1, "{refused:#?}");
+        assert_eq!(refused[0]["error"]["code"], "tool_not_allowed", "{refused:#?}");
+        assert!(stage.sent("lead")[1].query().ends_with("- worker: Seven boats."));
     });
 }

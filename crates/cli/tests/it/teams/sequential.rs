@@ -1,7 +1,7 @@
 //! One agent after the other.
 
 use super::{
-    crew::{crew, says},
+    crew::{calls, crew, says},
     stage::on_both_stores,
 };
 use serde_json::json;
@@ -77,5 +77,24 @@ fn a_turn_ends_after_so_many_steps() {
         assert_eq!((&turn["status"], &turn["error_code"]), (&json!("failed"), &json!("max_steps")));
         assert_eq!(stage.sent("a").len(), 2);
         assert_eq!(stage.tool_results(turn).len(), 2, "every call has its answer");
+    });
+}
+
+/// PR-02: only who is offered a hand-over can make one.
+#[test]
+fn pr_02_an_agent_of_a_chain_hands_nothing_over() {
+    let rules = json!([
+        calls("a", 1, &[("delegate_to_b", json!({ "task": "Do it for me." }))]),
+        { "match": { "agent": "a", "role": "tool" }, "reply": "Alpha is done." },
+        says("b", "Beta too."),
+    ]);
+    let team = crew("sequential", &["a", "b"], rules);
+    on_both_stores(|stage| {
+        assert_eq!(stage.run(&team, "What is it?", &[]).deliverable(), "Beta too.");
+        let refused = stage.tool_results(&stage.turns_of("a")[0]);
+        assert_eq!(refused.len(), 1, "{refused:#?}");
+        assert_eq!(refused[0]["error"]["code"], "tool_not_allowed", "{refused:#?}");
+        assert_eq!(stage.sent("a")[1].count("tool_not_allowed"), 1, "the model is told");
+        assert!(stage.only_sent("b").said_by("assistant").contains(&"Alpha is done."));
     });
 }
