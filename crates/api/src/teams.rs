@@ -1,7 +1,7 @@
 //! Running a team on the wire (API-17).
 
 use crate::{parse, questions::QuestionOut, turns::TurnOut};
-use cardwire_model::{Invalid, Namespace, SessionId};
+use cardwire_model::{CanonicalJson, Invalid, Namespace, SessionId, limits};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -29,12 +29,20 @@ pub struct RunTeamIn {
 impl RunTeamIn {
     /// Checks what types alone cannot.
     pub fn check(&self) -> Result<(), Invalid> {
-        if self.query.trim().is_empty() {
-            return Err(Invalid::field("query", "must not be blank"));
-        }
+        self.check_query()?;
         parse::given::<SessionId>("session_id", self.session_id.as_deref())?;
         parse::given::<Namespace>("namespace", self.namespace.as_deref())?;
         Ok(())
+    }
+
+    /// The query becomes a card, and is counted as one (SEC-07).
+    fn check_query(&self) -> Result<(), Invalid> {
+        if self.query.trim().is_empty() {
+            return Err(Invalid::field("query", "must not be blank"));
+        }
+        let content = CanonicalJson::string(&self.query).map_err(|invalid| invalid.at("query"))?;
+        let quotes = 2;
+        Invalid::check_size("query", content.as_bytes().len() - quotes, limits::CARD_BYTES, "bytes")
     }
 }
 

@@ -1,6 +1,7 @@
 //! Running a team: what is made ready, and what is refused (API-17). What the agents then do is the worker's part.
 
 use crate::support::{Api, on_both};
+use cardwire_model::limits;
 use serde_json::{Value, json};
 
 on_both! {
@@ -8,6 +9,7 @@ on_both! {
     a_run_again_changes_nothing_that_is_as_it_should_be;
     agents_are_given_their_profiles_as_they_read_now;
     a_run_that_cannot_be_is_refused_by_field;
+    sec_08_a_query_that_no_card_holds_is_refused_before_anything_is_written;
     a_team_that_cannot_be_run_is_not_kept;
 }
 
@@ -96,6 +98,25 @@ async fn a_run_that_cannot_be_is_refused_by_field(api: Api) {
     assert_eq!(refused(json!({ "query": "x", "session_id": "a b" })).await, "session_id");
     assert_eq!(refused(json!({ "query": "x", "wait_ms": 0.5 })).await, "wait_ms");
     assert!(api.items("turns").await.is_empty() && api.items("agents").await.is_empty());
+}
+
+/// SEC-08, SEC-07
+async fn sec_08_a_query_that_no_card_holds_is_refused_before_anything_is_written(api: Api) {
+    put(&api, &team()).await;
+    let path = "/projects/p1/teams/crew:run";
+    let most = limits::CARD_BYTES;
+    for (query, status, code) in [
+        ("Why\0?".to_owned(), 400, "bad_request"),
+        ("x".repeat(most + 1), 413, "too_large"),
+        // As the card has it: a quote takes two bytes there.
+        ("\"".repeat(most / 2 + 1), 413, "too_large"),
+    ] {
+        let reply = api.post(path, json!({ "query": query })).await;
+        reply.expect_error(status, code);
+        assert_eq!(reply.json()["error"]["detail"]["field"], "query", "{code}");
+    }
+    assert!(api.items("agents").await.is_empty() && api.items("profiles").await.is_empty());
+    run(&api, json!({ "query": "x".repeat(most) })).await;
 }
 
 /// SEC-08
