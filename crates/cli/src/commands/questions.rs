@@ -6,13 +6,14 @@ use crate::{
     route::Route,
     text::{cell, cut},
 };
+use serde::Serialize;
 use serde_json::{Value, json};
 
 /// How much of a question is shown.
 const WORDS: usize = 200;
 
 /// A question that waits for a person, as the server tells it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub(super) struct Question(Value);
 
 impl Question {

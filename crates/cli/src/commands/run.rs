@@ -1,6 +1,6 @@
 //! `cardwire run`: a team from its file to its deliverable.
 
-use super::{mcp::McpArgs, run_team::TeamFile, run_view::View, worker};
+use super::{mcp::McpArgs, questions::Question, run_team::TeamFile, run_view::View, worker};
 use crate::{
     client::{Client, Payload},
     context::Context,
@@ -90,15 +90,30 @@ struct Run<'a> {
     yes: bool,
 }
 
+/// How a run came to rest.
+enum Rest {
+    /// Its turn has ended.
+    Ended(Value),
+    /// Its turn waits for people to answer these, and nobody is there.
+    Waits { turn: Value, asked: Vec<Question>, failure: Failure },
+}
+
 impl Run<'_> {
     async fn go(&self, team: &TeamFile, args: &RunArgs) -> Result<(), Failure> {
         self.ensure_project().await?;
         let turn = if args.resume { self.unfinished(team).await? } else { self.start(team, args).await? };
         let mut view = View::new(self.output);
-        let ended = self.follow(&turn, &mut view, args).await;
+        let rest = self.follow(&turn, &mut view, args).await;
         view.clear();
-        let ended = ended?;
-        self.tell(&ended, &view, team).await
+        match rest? {
+            Rest::Ended(ended) => self.tell(&ended, &view, team).await,
+            Rest::Waits { turn, asked, failure } => {
+                if self.output.json {
+                    self.tell_programs(&turn, &view, team, &Value::Null, &asked)?;
+                }
+                Err(failure)
+            }
+        }
     }
 
     async fn ensure_project(&self) -> Result<(), Failure> {
@@ -139,45 +154,49 @@ impl Run<'_> {
     }
 
     /// Looks at the run until it has ended, or waits for somebody who is not there.
-    async fn follow(&self, turn: &str, view: &mut View, args: &RunArgs) -> Result<Value, Failure> {
+    async fn follow(&self, turn: &str, view: &mut View, args: &RunArgs) -> Result<Rest, Failure> {
         let route = Route::in_project(self.project, &["turns", turn])?;
         loop {
             let seen: Value = self.client.get(&route).await?.parse()?;
             let trace = seen["trace_id"].as_str().unwrap_or_default();
             if seen["ended_at"].is_string() {
                 view.look(self.client, self.project, trace).await?;
-                return Ok(seen);
+                return Ok(Rest::Ended(seen));
             }
             if view.is_due() {
                 view.look(self.client, self.project, trace).await?;
-                self.ask_people(view, args).await?;
+                let asked = self.ask_people(view).await?;
+                // A turn that was seen at work has come to wait since; it is looked at again.
+                if let Some(first) = asked.first().filter(|_| seen["status"] == "suspended") {
+                    let failure = self.waits(first, args);
+                    return Ok(Rest::Waits { turn: seen, asked, failure });
+                }
             }
             tokio::time::sleep(LOOK_EVERY).await;
         }
     }
 
-    /// Answers what waits for a person, where somebody can.
-    async fn ask_people(&self, view: &View, args: &RunArgs) -> Result<(), Failure> {
-        let questions = view.questions(self.client, self.project).await?;
-        for question in &questions {
-            if self.yes && question.is_approval() {
-                question.answer(self.client, self.project, true, None).await?;
-                continue;
-            }
-            if view.is_at_work() {
-                // Others still work; there is time to ask when nobody does.
-                return Ok(());
-            }
-            let how = if question.is_approval() { "--approve | --deny" } else { "--reply TEXT" };
-            return Err(Failure::failed(format!("the run waits for a person: {}", question.words())).hint(format!(
-                "`cardwire turn answer {} --project {} {how}`, then `cardwire run {} --project {} --resume`; or run it with `--yes`",
-                question.turn(),
-                self.project,
-                args.team.display(),
-                self.project,
-            )));
+    /// Answers what waits for a person, where somebody can. Gives what nobody can answer.
+    async fn ask_people(&self, view: &View) -> Result<Vec<Question>, Failure> {
+        let asked = view.questions(self.client, self.project).await?;
+        let (agreed, left): (Vec<_>, Vec<_>) =
+            asked.into_iter().partition(|question| self.yes && question.is_approval());
+        for question in agreed {
+            question.answer(self.client, self.project, true, None).await?;
         }
-        Ok(())
+        // Others still work; there is time to ask when nobody does.
+        Ok(if view.is_at_work() { vec![] } else { left })
+    }
+
+    fn waits(&self, question: &Question, args: &RunArgs) -> Failure {
+        let how = if question.is_approval() { "--approve | --deny" } else { "--reply TEXT" };
+        Failure::failed(format!("the run waits for a person: {}", question.words())).hint(format!(
+            "`cardwire turn answer {} --project {} {how}`, then `cardwire run {} --project {} --resume`; or run it with `--yes`",
+            question.turn(),
+            self.project,
+            args.team.display(),
+            self.project,
+        ))
     }
 
     async fn tell(&self, ended: &Value, view: &View, team: &TeamFile) -> Result<(), Failure> {
@@ -190,13 +209,8 @@ impl Run<'_> {
         };
         let is_success = ended["status"] == "success";
         if self.output.json {
-            let told = json!({
-                "team": team.name, "project_id": self.project, "agent_turn_id": ended["agent_turn_id"],
-                "status": ended["status"], "deliverable": if is_success { deliverable } else { Value::Null },
-                "error": ended["error"], "error_code": ended["error_code"], "trace_id": ended["trace_id"],
-                "usage": view.usage(), "turns": view.turns(),
-            });
-            self.output.json(&told.to_string())?;
+            let deliverable = if is_success { deliverable } else { Value::Null };
+            self.tell_programs(ended, view, team, &deliverable, &[])?;
         } else {
             view.summary(self.output)?;
             if is_success {
@@ -215,6 +229,24 @@ impl Run<'_> {
             self.project
         );
         Err(Failure::failed(format!("the run ended `{}`: {why}", text::cell(&ended["status"]))).hint(hint))
+    }
+
+    /// The run as its turn stands: the same object however it came to rest.
+    fn tell_programs(
+        &self,
+        turn: &Value,
+        view: &View,
+        team: &TeamFile,
+        deliverable: &Value,
+        asked: &[Question],
+    ) -> Result<(), Failure> {
+        let told = json!({
+            "team": team.name, "project_id": self.project, "agent_turn_id": turn["agent_turn_id"],
+            "status": turn["status"], "deliverable": deliverable, "error": turn["error"],
+            "error_code": turn["error_code"], "trace_id": turn["trace_id"], "usage": view.usage(),
+            "turns": view.turns(), "questions": asked,
+        });
+        self.output.json(&told.to_string())
     }
 
     /// How to look at what happened.

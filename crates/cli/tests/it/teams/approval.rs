@@ -106,3 +106,29 @@ fn without_a_run_there_is_nothing_to_resume() {
         stage.resume(&team(), &[]).run.failed(3, "the team `crew` has no run");
     });
 }
+
+/// API-15, PR-10: a program that started the run learns what is asked, as over HTTP.
+#[test]
+fn api_15_a_run_that_waits_tells_programs_what_it_asks() {
+    let team = team();
+    on_both_stores(|stage| {
+        let (Ran { told, run }, turn) = waiting(stage, &team);
+        assert_eq!((&told["status"], &told["deliverable"]), (&json!("suspended"), &Value::Null), "{run:?}");
+        assert_eq!((&told["team"], &told["project_id"]), (&json!("crew"), &json!("p1")));
+        assert_eq!((&told["error"], &told["usage"]["calls"]), (&Value::Null, &json!(1)));
+        assert_eq!(told["turns"][1]["agent_turn_id"], turn.as_str(), "{told:#}");
+        let asked = &told["questions"][0];
+        assert_eq!((&asked["kind"], &asked["tool_name"]), (&json!("approval"), &json!("publish")));
+        assert_eq!(asked["arguments"], json!({ "title": "Boats" }));
+        if let Some(server) = stage.server() {
+            let run = text(&told["agent_turn_id"]);
+            let list = server.get(&format!("/projects/p1/turns/{run}/questions")).json();
+            assert_eq!(told["questions"], list["items"]);
+        }
+        let again = stage.resume(&team, &[]);
+        assert_eq!(again.told["questions"], told["questions"], "{again:?}");
+        answer(stage, &turn, &["--approve"]);
+        let ended = stage.resume(&team, &[]);
+        assert_eq!((ended.deliverable(), &ended.told["questions"]), ("It is out.", &json!([])));
+    });
+}
