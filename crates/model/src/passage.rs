@@ -34,7 +34,7 @@ pub struct Passage {
     pub part: u32,
     /// The card to show when it is found.
     pub card_id: CardId,
-    /// Of the text that is indexed: equal texts are shown once.
+    /// Of the text that is indexed: equal texts of documents are shown once.
     pub content_hash: Hash256,
     /// The terms it is found by, in the order of the text and as often as they occur: letters and digits only, lower
     /// case, separated by single spaces.

@@ -1,6 +1,6 @@
 //! From hits to what is shown (KN-02): lists are joined by rank, and of the best enough different ones are chosen.
 
-use cardwire_model::{CardId, Hash256, Invalid};
+use cardwire_model::{CardId, Hash256, Invalid, PassageKind};
 use std::{
     cmp::Ordering,
     collections::{HashMap, HashSet},
@@ -116,13 +116,43 @@ pub struct Options {
     pub score_threshold: Option<f64>,
     /// Most sections of one document.
     pub per_document: usize,
-    /// Meanings this close are the same.
-    pub cosine: f64,
+    /// What is shown once.
+    pub same: Same,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { top_k: 8, score_threshold: None, per_document: 2, cosine: 0.92 }
+        Self { top_k: 8, score_threshold: None, per_document: 2, same: Same::of(PassageKind::Knowledge) }
+    }
+}
+
+/// Which hits are the same, so that only the best of them is shown.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Same {
+    /// Those with the same text, or with meanings this close: whoever reads one has read the other (KN-02).
+    Text {
+        /// From -1 to 1.
+        cosine: f64,
+    },
+    /// Only those of one section. What the same was said of several times happened several times (EX-02).
+    Section,
+}
+
+impl Same {
+    /// What is the same among passages of a kind.
+    pub const fn of(kind: PassageKind) -> Self {
+        match kind {
+            PassageKind::Knowledge => Self::Text { cosine: 0.92 },
+            PassageKind::Experience => Self::Section,
+        }
+    }
+
+    fn holds(self, one: &Candidate, other: &Candidate) -> bool {
+        one.card_id == other.card_id
+            || match self {
+                Self::Text { cosine } => one.content_hash == other.content_hash || close(one, other, cosine),
+                Self::Section => false,
+            }
     }
 }
 
@@ -138,7 +168,8 @@ pub fn choose(mut candidates: Vec<Candidate>, options: &Options) -> Vec<Candidat
             break;
         }
         let of_document = chosen.iter().filter(|one| one.source_id == candidate.source_id).count();
-        if of_document < options.per_document && !chosen.iter().any(|one| repeats(one, &candidate, options)) {
+        if of_document < options.per_document && !chosen.iter().any(|one| options.same.holds(one, &candidate))
+        {
             chosen.push(candidate);
         }
     }
@@ -156,12 +187,11 @@ pub fn cosine(a: &[f32], b: &[f32]) -> f64 {
     if cosine.is_finite() { cosine.clamp(-1.0, 1.0) } else { 0.0 }
 }
 
-fn repeats(one: &Candidate, other: &Candidate, options: &Options) -> bool {
-    let close = || match (&one.embedding, &other.embedding) {
-        (Some(a), Some(b)) => cosine(a, b) >= options.cosine,
+fn close(one: &Candidate, other: &Candidate, least: f64) -> bool {
+    match (&one.embedding, &other.embedding) {
+        (Some(a), Some(b)) => cosine(a, b) >= least,
         (Some(_), None) | (None, Some(_)) | (None, None) => false,
-    };
-    one.card_id == other.card_id || one.content_hash == other.content_hash || close()
+    }
 }
 
 /// What orders equal scores.

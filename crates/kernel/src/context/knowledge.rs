@@ -4,7 +4,7 @@ use super::provider::ProviderError;
 use crate::{Caller, Done, Kernel, KernelError, Remember, execute::Plan};
 use cardwire_context::search::{
     chunk,
-    rank::{self, Candidate, Method, Options},
+    rank::{self, Candidate, Method, Options, Same},
     terms,
 };
 use cardwire_model::{
@@ -200,8 +200,12 @@ impl Kernel {
                 .collect()
         };
         let candidates = self.reranked(project, &query.text, candidates).await?;
-        let options =
-            Options { top_k: query.top_k, score_threshold: query.score_threshold, ..Options::default() };
+        let options = Options {
+            top_k: query.top_k,
+            score_threshold: query.score_threshold,
+            same: Same::of(query.shelf.kind),
+            ..Options::default()
+        };
         Ok(rank::choose(candidates, &options))
     }
 

@@ -14,6 +14,7 @@ on_both! {
     ex_01_notes_of_several_are_all_kept;
     st_09_the_experience_of_a_deleted_session_is_found_no_more;
     ex_02_similar_sessions_are_shown_successes_first;
+    ex_02_sessions_of_the_same_goal_are_all_shown;
     ex_03_namespaces_share_nothing;
 }
 
@@ -206,6 +207,18 @@ async fn ex_02_similar_sessions_are_shown_successes_first(api: Api) {
     note(&api, "lone", json!({ "outcome": "success" })).await;
     save(&api, "lone").await;
     assert_eq!(outcomes(&shown(&api, "fly").await.unwrap()), ["success"]);
+}
+
+async fn ex_02_sessions_of_the_same_goal_are_all_shown(api: Api) {
+    for session in ["s1", "s2", "s3"] {
+        note(&api, session, json!({ "goal": "move hippo", "outcome": "success" })).await;
+        save(&api, session).await;
+    }
+    let expected: String = (1..=3)
+        .map(|number| format!("\n\n### Experience {number}\n- Goal: move hippo\n- Outcome: success"))
+        .collect();
+    let block = shown(&api, "move hippo").await.unwrap();
+    assert_eq!(block, format!("# Experience Context\n\n## Similar Experiences{expected}"));
 }
 
 async fn ex_03_namespaces_share_nothing(api: Api) {

@@ -100,8 +100,22 @@ fn texts_of_the_same_meaning_are_shown_once() {
     let all = vec![meaning("a", 0.9, 1.0), meaning("b", 0.8, 0.93), meaning("c", 0.7, 0.91)];
     assert_eq!(names(&choose(all, &Options::default())), ["a1", "c1"]);
     let exact = |source, score| Candidate { embedding: Some(vec![1.0, 0.0]), ..candidate(source, 1, score) };
-    let options = Options { cosine: 1.0, ..Options::default() };
+    let options = Options { same: Same::Text { cosine: 1.0 }, ..Options::default() };
     assert_eq!(names(&choose(vec![exact("a", 0.2), exact("b", 0.1)], &options)), ["a1"]);
+}
+
+/// EX-02
+#[test]
+fn experiences_of_the_same_words_are_all_shown() {
+    let meant = |source: &str, score: f64| Candidate {
+        content_hash: Hash256::of(b"sail"),
+        embedding: Some(vec![1.0, 0.0]),
+        ..candidate(source, 0, score)
+    };
+    let all = || vec![meant("s1", 0.9), meant("s2", 0.8), meant("s3", 0.7), meant("s1", 0.6)];
+    let once = |kind| names(&choose(all(), &Options { same: Same::of(kind), ..Options::default() }));
+    assert_eq!(once(PassageKind::Experience), ["s10", "s20", "s30"]);
+    assert_eq!(once(PassageKind::Knowledge), ["s10"]);
 }
 
 /// KN-02

@@ -196,6 +196,19 @@ async fn kn_02_a_method_that_nobody_is_configured_for_is_an_error() {
 }
 
 #[tokio::test]
+async fn ex_02_sessions_of_the_same_meaning_are_all_shown() {
+    let (desk, _) = library().await;
+    for (session, goal) in [("s1", "find a boat"), ("s2", "find a ship"), ("s3", "find a boat")] {
+        let note = json!({ "goal": goal, "outcome": "success" });
+        desk.kernel.note_experience(&desk.project, &caller(), &key(session), &note, None).await.unwrap();
+        desk.kernel.save_experience(&desk.project, &caller(), &key(session), None, None).await.unwrap();
+    }
+    let collected = desk.kernel.collect(&desk.project, &request(true)).await.unwrap();
+    let block = &collected.contexts["experience__context"];
+    assert_eq!(block.matches("### Experience").count(), 3, "{block}");
+}
+
+#[tokio::test]
 async fn ex_01_an_experience_without_a_meaning_stays_pending() {
     let save = async |desk: &Desk, session: &str| {
         let saved = desk.kernel.save_experience(&desk.project, &caller(), &key(session), None, None).await;
