@@ -1,6 +1,7 @@
 //! Loads as much of an iteration as its reader asks for, within a budget of tokens (LD-01 to LD-08).
 //!
-//! Each file is read at most once, and only if the mode asks for it. Files are never changed.
+//! Each file is read at most once, and only if the mode asks for it or a conversation is shortened by what it says.
+//! Files are never changed.
 //! Invariant: the same files and the same request give the same answer (NF-11), and its tokens add up to `used`.
 
 mod case;

@@ -2,7 +2,7 @@
 //! then they are left out in the same order, because evaluation and attribution carry the cause.
 
 use super::{Loader, PartRef, Text};
-use crate::{Entry, Part, SafePath, files::FileError};
+use crate::{Entry, Part, SafePath, files::FileError, summary};
 use cardwire_model::limits::HANDOFF_FILE_BYTES;
 use serde_json::Value;
 
@@ -48,7 +48,7 @@ impl Loader<'_> {
             }
             candidates.extend(self.candidate(entry, part, path));
         }
-        self.shrink(&mut candidates);
+        self.shrink(entry, parts, &mut candidates);
         for candidate in candidates {
             self.settle(entry, candidate);
         }
@@ -88,11 +88,11 @@ impl Loader<'_> {
     }
 
     /// Gives up as little as is needed.
-    fn shrink(&self, candidates: &mut [Candidate<'_>]) {
+    fn shrink(&mut self, entry: &Entry, parts: &[Part], candidates: &mut [Candidate<'_>]) {
         if total(candidates) <= u64::from(self.left()) {
             return;
         }
-        let key_turns = key_turns(candidates);
+        let key_turns = self.key_turns(entry, parts, candidates);
         for form in [Form::Short, Form::Omitted] {
             for part in GIVEN_UP {
                 if total(candidates) <= u64::from(self.left()) {
@@ -107,6 +107,33 @@ impl Loader<'_> {
                 candidate.form = form;
             }
         }
+    }
+
+    /// The turns that evaluation and attribution speak of (LD-05), whether or not these were asked for: which turns
+    /// matter does not depend on what else is loaded.
+    fn key_turns(&mut self, entry: &Entry, parts: &[Part], candidates: &[Candidate<'_>]) -> Vec<u64> {
+        let mut turns = Vec::new();
+        let has_turns = candidates.iter().any(|candidate| has_turns(candidate.part));
+        for part in [Part::Evaluation, Part::Attribution] {
+            match candidates.iter().find(|candidate| candidate.part == part) {
+                Some(candidate) => collect(&candidate.whole.json.to_value(), &mut turns),
+                // What was asked for and is no candidate cannot be used, and that is noted.
+                None if has_turns && !parts.contains(&part) => {
+                    self.aside(entry, part).iter().for_each(|value| collect(value, &mut turns));
+                }
+                None => {}
+            }
+        }
+        turns.sort_unstable();
+        turns.dedup();
+        turns
+    }
+
+    /// A part that nobody asked for, read for the turns that it names: it is not loaded and takes no budget, only bytes.
+    /// One that cannot be used names none, and that is no news to the reader.
+    fn aside(&mut self, entry: &Entry, part: Part) -> Option<Value> {
+        let bytes = self.read_path(entry.path(part)?).ok()?;
+        summary::parse(&bytes).ok().filter(|_| entry.agrees(part, &bytes))
     }
 
     fn settle(&mut self, entry: &Entry, candidate: Candidate<'_>) {
@@ -133,18 +160,12 @@ fn total(candidates: &[Candidate<'_>]) -> u64 {
     candidates.iter().map(|candidate| u64::from(candidate.tokens())).sum()
 }
 
-/// The turns that evaluation and attribution speak of.
-fn key_turns(candidates: &[Candidate<'_>]) -> Vec<u64> {
-    let mut turns = Vec::new();
-    for candidate in candidates {
-        match candidate.part {
-            Part::Evaluation | Part::Attribution => collect(&candidate.whole.json.to_value(), &mut turns),
-            Part::Report | Part::Sample | Part::Trace => {}
-        }
+/// Whether a part tells the turns that others refer to.
+fn has_turns(part: Part) -> bool {
+    match part {
+        Part::Sample | Part::Trace => true,
+        Part::Report | Part::Evaluation | Part::Attribution => false,
     }
-    turns.sort_unstable();
-    turns.dedup();
-    turns
 }
 
 fn collect(value: &Value, turns: &mut Vec<u64>) {

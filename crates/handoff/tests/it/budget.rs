@@ -96,6 +96,81 @@ fn turns_that_evaluation_and_attribution_speak_of_are_kept() {
     assert!(short.truncated);
 }
 
+/// One trace by itself, one token short of what it takes; and the files that were read for it.
+fn trace_alone(world: &World, package: &Package) -> (Load, Vec<String>) {
+    let request = |budget: u32| LoadRequest {
+        mode: Mode::Custom,
+        budget,
+        sample_ids: vec![ID.to_owned()],
+        parts: vec![Part::Trace],
+        ..LoadRequest::default()
+    };
+    let whole = load(package, &world.files, &request(1_000_000)).unwrap().used;
+    let watched = Watched::new(&world.files);
+    let load = load(package, &watched, &request(whole - 1)).unwrap();
+    assert_eq!((parts(&load.truncated), load.loaded.len()), (vec![Part::Trace], 1));
+    assert_eq!((load.used, load.over_budget), (load.loaded[0].tokens, false));
+    for others in [&load.omitted, &load.missing, &load.invalid, &load.changed] {
+        assert_eq!(others, &[], "nobody asked for them");
+    }
+    (load, watched.reads())
+}
+
+#[test]
+fn ld_05_turns_are_kept_for_an_evaluation_and_an_attribution_that_were_not_asked_for() {
+    let (world, package) = world();
+    let [_, trace, evaluation, attribution] = case_files(ID);
+    world.put(&evaluation, &json!({ "checks": [{ "turn_index": 40 }] }).to_string());
+    world.put(&attribution, &json!({ "evidence": { "turn_index": [50, 51] } }).to_string());
+    let (load, reads) = trace_alone(&world, &package);
+    let text = load.loaded[0].content.as_str();
+    for (turn, kept) in [("turn 40 ", true), ("turn 50 ", true), ("turn 51 ", true), ("turn 41 ", false)] {
+        assert_eq!(text.contains(turn), kept, "{turn}");
+    }
+    assert_eq!(reads, [&trace, &evaluation, &attribution].map(|file| format!("{DIR}/{file}")));
+    assert_eq!(trace_alone(&world, &package), (load, reads), "the same again (NF-11)");
+}
+
+#[test]
+fn ld_05_an_evaluation_that_cannot_be_used_names_no_turns() {
+    let (world, _) = world();
+    let [_, _, evaluation, attribution] = case_files(ID);
+    let mut sent = execution_of(&[ID]);
+    let mut keeps = |evaluated: &dyn Fn(), hash: Option<&str>| {
+        evaluated();
+        sent["failure_samples_index"][0]["sha256"] =
+            hash.map_or(json!({}), |hash| json!({ "evaluation": hash }));
+        let (load, _) = trace_alone(&world, &package(sent.clone()));
+        let text = load.loaded[0].content.as_str();
+        assert!(text.contains("turn 50 "), "the other one still names its own");
+        text.contains("turn 40 ")
+    };
+    world.put(&attribution, &json!({ "turn_index": 50 }).to_string());
+    let named = json!({ "turn_index": 40 }).to_string();
+    assert!(keeps(&|| world.put(&evaluation, &named), None));
+    assert!(!keeps(&|| {}, Some(&"0".repeat(32))), "changed since its hash was taken");
+    assert!(!keeps(&|| world.put(&evaluation, &named[1..]), None), "corrupt");
+    assert!(!keeps(&|| world.remove(&evaluation), None), "missing");
+}
+
+#[test]
+fn ld_05_what_is_not_shortened_needs_no_other_file() {
+    let (world, package) = world();
+    let [sample, trace, evaluation, attribution] = case_files(ID);
+    let reads = |parts: &[Part], budget: u32| {
+        let watched = Watched::new(&world.files);
+        let sample_ids = vec![ID.to_owned()];
+        let request = LoadRequest { mode: Mode::Custom, budget, sample_ids, parts: parts.to_vec(), ..all() };
+        load(&package, &watched, &request).unwrap();
+        watched.reads()
+    };
+    assert_eq!(reads(&[Part::Trace], 1_000_000), [format!("{DIR}/{trace}")]);
+    // An evaluation tells no turns of its own.
+    assert_eq!(reads(&[Part::Evaluation], 1_000), [format!("{DIR}/{evaluation}")]);
+    let read = reads(&[Part::Sample, Part::Evaluation], 1_000);
+    assert_eq!(read, [sample, evaluation, attribution].map(|file| format!("{DIR}/{file}")));
+}
+
 /// LD-02
 #[test]
 fn what_comes_after_an_exhausted_budget_is_omitted_without_being_read() {
