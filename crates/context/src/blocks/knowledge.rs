@@ -50,12 +50,12 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// By name.
+    /// By name. Another name is told by what settings call it.
     pub fn parse(name: &str) -> Result<Self, Invalid> {
         match name {
             "system" => Ok(Self::System),
             "tool" => Ok(Self::Tool),
-            name => Err(Invalid::field("mode", format!("must be system or tool, not {name}"))),
+            name => Err(Invalid::field("inject_mode", format!("must be system or tool, not {name}"))),
         }
     }
 

@@ -113,5 +113,13 @@ fn who_cannot_call_tools_is_given_the_block() {
     assert_eq!(Mode::Tool.within(Process::MapReduceWorker), Mode::Tool);
     assert_eq!(Mode::Tool.within(Process::MapReduceReducer), Mode::System);
     assert_eq!(Mode::parse("system").unwrap().within(Process::Sequential), Mode::System);
-    assert_eq!(Mode::parse("both").unwrap_err().field_name(), "mode");
+}
+
+#[test]
+fn kn_01_a_wrong_mode_is_told_by_the_name_that_settings_have_for_it() {
+    for name in ["both", "", "System"] {
+        assert_eq!(Mode::parse(name).unwrap_err().field_name(), "inject_mode", "{name}");
+    }
+    let said = Mode::parse("zzz").unwrap_err().to_string();
+    assert_eq!(said, "inject_mode: must be system or tool, not zzz");
 }
