@@ -150,6 +150,8 @@ pub const MEASURED_PAGES: usize = 20;
 pub const EXPERIENCE_ENTRIES: usize = 1_000;
 /// Turns of a project, newest first, that are looked at for those of a session when its experience is told.
 pub const EXPERIENCE_TURNS: usize = 1_000;
+/// Experiences, those first that fit best, that are looked through for successes (EX-02).
+pub const EXPERIENCE_CANDIDATES: usize = 1_000;
 /// Longest section of a document: what is shown when a part of it is found (KN-02).
 pub const SECTION_CHARS: usize = 2_000;
 /// Longest part of a section: what is searched.

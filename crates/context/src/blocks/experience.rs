@@ -15,18 +15,23 @@ pub const SHOWN: usize = 3;
 /// How much of a summary is shown, in characters.
 const SUMMARY_CHARS: usize = 100;
 
-/// The experiences to show, each once and at most `k`. Both lists come best first; with `prefer_success` the
-/// successes of either list go before everything else, so that `any` may as well be the whole pool.
-pub fn choose(successes: Vec<Record>, any: Vec<Record>, k: usize, prefer_success: bool) -> Vec<Record> {
-    let given = if prefer_success { successes.into_iter().chain(any).collect() } else { any };
+/// The experiences to show, each once and at most `k`. They come best first; with `prefer_success` successes go before
+/// everything else. What was chosen may be given again with what is found after it: that chooses as if of all at once.
+pub fn choose(found: Vec<Record>, k: usize, prefer_success: bool) -> Vec<Record> {
     let mut seen = HashSet::new();
     let mut records: Vec<Record> =
-        given.into_iter().filter(|record| seen.insert(record.session_id.clone())).collect();
+        found.into_iter().filter(|record| seen.insert(record.session_id.clone())).collect();
     if prefer_success {
         records.sort_by_key(|record| record.outcome != Outcome::Success);
     }
     records.truncate(k);
     records
+}
+
+/// Whether nothing that is found after these can take the place of one of them.
+pub fn is_settled(chosen: &[Record], k: usize, prefer_success: bool) -> bool {
+    let stays = |record: &Record| !prefer_success || record.outcome == Outcome::Success;
+    chosen.len() >= k && chosen.iter().all(stays)
 }
 
 /// The block.

@@ -6,10 +6,10 @@ use super::{
 };
 use crate::{Caller, Done, Kernel, KernelError, Remember, sessions::Wanted};
 use cardwire_context::{
-    blocks::experience::{self, KnowledgeRef, Outcome, Record},
-    search::terms,
+    blocks::experience::{self, KnowledgeRef, Record},
+    search::{rank::Candidate, terms},
 };
-use cardwire_model::{CardId, Namespace, ProjectId, Session, SessionKey};
+use cardwire_model::{CardId, Namespace, ProjectId, Session, SessionKey, limits};
 use cardwire_protocol::{
     Decision, Rejection,
     session::experience::{Save, keep},
@@ -35,6 +35,9 @@ pub struct Noted {
     /// The record.
     pub experience: Value,
 }
+
+/// Records read at once while successes are looked for.
+const RECORDS: usize = 100;
 
 impl Kernel {
     /// Adds to what is known for the experience of a session.
@@ -148,7 +151,8 @@ impl Kernel {
         Ok((card, record_of(key, Some(&value))))
     }
 
-    /// Similar experiences for a query (EX-02): successes first, filled up with the others.
+    /// Similar experiences for a query (EX-02): successes first, filled up with the others. Where those that fit best are
+    /// not enough of them, the next ones are looked through.
     pub(crate) async fn similar(
         &self,
         project: &ProjectId,
@@ -158,21 +162,39 @@ impl Kernel {
         prefer_success: bool,
     ) -> Result<Vec<Record>, ProviderError> {
         // More than are shown, so that the successes among them can be found first.
-        let query = KnowledgeQuery {
+        let mut query = KnowledgeQuery {
             shelf: experiences(namespace),
             text: text.to_owned(),
             method: None,
             top_k: shown * 4,
             score_threshold: None,
         };
-        let found = self.find_passages(project, &query).await?;
+        let Some(asked) = self.asked(&query).await? else { return Ok(vec![]) };
+        let best = self.best_passages(project, &query, &asked).await?;
+        let mut chosen = experience::choose(self.records(project, &best).await?, shown, prefer_success);
+        let is_all = best.len() < query.top_k || query.top_k >= limits::EXPERIENCE_CANDIDATES;
+        if is_all || experience::is_settled(&chosen, shown, prefer_success) {
+            return Ok(chosen);
+        }
+        query.top_k = limits::EXPERIENCE_CANDIDATES;
+        let ranked = self.ranked_passages(project, &query, &asked).await?;
+        for some in ranked.chunks(RECORDS) {
+            chosen.extend(self.records(project, some).await?);
+            chosen = experience::choose(chosen, shown, prefer_success);
+            if experience::is_settled(&chosen, shown, prefer_success) {
+                break;
+            }
+        }
+        Ok(chosen)
+    }
+
+    /// The records that were found, in their order.
+    async fn records(&self, project: &ProjectId, found: &[Candidate]) -> Result<Vec<Record>, ProviderError> {
         let ids: Vec<CardId> = found.iter().map(|found| found.card_id).collect();
         let cards = self.get_cards(project, &ids, false).await;
         let cards = cards.map_err(|error| ProviderError::Failed(error.to_string()))?;
         let records = cards.iter().filter_map(|card| Record::from_value(&card.content.to_value()).ok());
-        let all: Vec<Record> = records.collect();
-        let successes = all.iter().filter(|record| record.outcome == Outcome::Success).cloned().collect();
-        Ok(experience::choose(successes, all, shown, prefer_success))
+        Ok(records.collect())
     }
 }
 

@@ -45,6 +45,14 @@ pub struct KnowledgeQuery {
     pub score_threshold: Option<f64>,
 }
 
+/// What passages are compared with, each as far as the method goes by it.
+pub(super) struct Asked {
+    /// Words.
+    terms: Option<Vec<String>>,
+    /// The place among meanings.
+    meaning: Option<Vec<f32>>,
+}
+
 /// A section that was found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FoundSection {
@@ -160,53 +168,85 @@ impl Kernel {
         project: &ProjectId,
         query: &KnowledgeQuery,
     ) -> Result<Vec<Candidate>, ProviderError> {
+        match self.asked(query).await? {
+            Some(asked) => self.best_passages(project, query, &asked).await,
+            None => Ok(vec![]),
+        }
+    }
+
+    /// What passages are compared with; nothing for a blank query. Whoever looks twice embeds it once.
+    pub(super) async fn asked(&self, query: &KnowledgeQuery) -> Result<Option<Asked>, ProviderError> {
         let embedder = self.context.embedder.as_ref();
         let default = if embedder.is_some() { Method::Hybrid } else { Method::FullText };
         let method = query.method.unwrap_or(default);
         method.check(embedder.is_some()).map_err(ProviderError::Configuration)?;
-        let words = terms::query_terms(&query.text);
         if query.text.trim().is_empty() {
-            return Ok(vec![]);
+            return Ok(None);
         }
+        let terms = method.needs_terms().then(|| terms::query_terms(&query.text));
+        let Some(embedder) = embedder.filter(|_| method.needs_embedder()) else {
+            return Ok(Some(Asked { terms, meaning: None }));
+        };
+        let embedded = embedder.embed(std::slice::from_ref(&query.text)).await;
+        let embedded = embedded.map_err(ProviderError::Failed)?;
+        let meaning = embedded.first().map(|meaning| meaning.floats().collect()).unwrap_or_default();
+        Ok(Some(Asked { terms, meaning: Some(meaning) }))
+    }
+
+    /// The best of a pool, which whoever reads beside the question has judged.
+    pub(super) async fn best_passages(
+        &self,
+        project: &ProjectId,
+        query: &KnowledgeQuery,
+        asked: &Asked,
+    ) -> Result<Vec<Candidate>, ProviderError> {
+        let pool = self.pool(project, &query.shelf, asked, rank::pool(query.top_k)).await?;
+        let pool = self.reranked(project, &query.text, pool).await?;
+        Ok(rank::choose(pool, &options(query)))
+    }
+
+    /// The best by rank alone: as many as the query asks for are too many to be read beside the question.
+    pub(super) async fn ranked_passages(
+        &self,
+        project: &ProjectId,
+        query: &KnowledgeQuery,
+        asked: &Asked,
+    ) -> Result<Vec<Candidate>, ProviderError> {
+        let pool = self.pool(project, &query.shelf, asked, query.top_k).await?;
+        Ok(rank::choose(pool, &options(query)))
+    }
+
+    /// What is found by words and by meaning, at most so many by each; in no order.
+    async fn pool(
+        &self,
+        project: &ProjectId,
+        shelf: &Shelf,
+        asked: &Asked,
+        limit: usize,
+    ) -> Result<Vec<Candidate>, ProviderError> {
         let failed = |error: &dyn std::fmt::Display| ProviderError::Failed(error.to_string());
-        let limit = rank::pool(query.top_k);
         let mut found: HashMap<(String, u32), Candidate> = HashMap::new();
         let mut lists: Vec<Vec<(String, u32)>> = vec![];
-        if method.needs_terms() {
-            let search = SearchQuery { shelf: query.shelf.clone(), terms: words, limit };
+        if let Some(terms) = &asked.terms {
+            let search = SearchQuery { shelf: shelf.clone(), terms: terms.clone(), limit };
             let hits = self.store.search(project, &search).await.map_err(|error| failed(&error))?;
             lists.push(hits.iter().map(|hit| (hit.source.clone(), hit.part)).collect());
             found.extend(hits.into_iter().map(|hit| ((hit.source.clone(), hit.part), candidate(hit))));
         }
-        if let Some(embedder) = embedder.filter(|_| method.needs_embedder()) {
-            let asked =
-                embedder.embed(std::slice::from_ref(&query.text)).await.map_err(ProviderError::Failed)?;
-            let asked: Vec<f32> = asked.first().map(|asked| asked.floats().collect()).unwrap_or_default();
-            let near =
-                self.nearest(project, &query.shelf, &asked, limit).await.map_err(|error| failed(&error))?;
+        if let Some(meaning) = &asked.meaning {
+            let near = self.nearest(project, shelf, meaning, limit).await.map_err(|error| failed(&error))?;
             lists.push(near.iter().map(|near| (near.source_id.clone(), near.part)).collect());
             for near in near {
                 found.insert((near.source_id.clone(), near.part), near);
             }
         }
-        let candidates = if lists.len() == 1 {
-            found.into_values().collect()
-        } else {
-            let lists: Vec<&[(String, u32)]> = lists.iter().map(Vec::as_slice).collect();
-            let fused = rank::rrf(&lists, rank::RRF_K);
-            fused
-                .into_iter()
-                .filter_map(|(key, score)| Some(Candidate { score, ..found.remove(&key)? }))
-                .collect()
-        };
-        let candidates = self.reranked(project, &query.text, candidates).await?;
-        let options = Options {
-            top_k: query.top_k,
-            score_threshold: query.score_threshold,
-            same: Same::of(query.shelf.kind),
-            ..Options::default()
-        };
-        Ok(rank::choose(candidates, &options))
+        if lists.len() == 1 {
+            return Ok(found.into_values().collect());
+        }
+        let lists: Vec<&[(String, u32)]> = lists.iter().map(Vec::as_slice).collect();
+        let fused = rank::rrf(&lists, rank::RRF_K);
+        let scored = fused.into_iter();
+        Ok(scored.filter_map(|(key, score)| Some(Candidate { score, ..found.remove(&key)? })).collect())
     }
 
     /// The same with scores by whoever reads them beside the question, if somebody does.
@@ -309,6 +349,15 @@ impl Kernel {
             Err(CommitError::Conflict(_)) => Err(KernelError::Contended),
             Err(CommitError::Store(error)) => Err(error.into()),
         }
+    }
+}
+
+fn options(query: &KnowledgeQuery) -> Options {
+    Options {
+        top_k: query.top_k,
+        score_threshold: query.score_threshold,
+        same: Same::of(query.shelf.kind),
+        ..Options::default()
     }
 }
 

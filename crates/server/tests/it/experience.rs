@@ -15,6 +15,7 @@ on_both! {
     st_09_the_experience_of_a_deleted_session_is_found_no_more;
     ex_02_similar_sessions_are_shown_successes_first;
     ex_02_sessions_of_the_same_goal_are_all_shown;
+    ex_02_a_success_is_found_behind_failures_that_fit_better;
     ex_03_namespaces_share_nothing;
 }
 
@@ -33,6 +34,10 @@ async fn save(api: &Api, session: &str) -> Value {
 async fn shown(api: &Api, query: &str) -> Option<String> {
     let collected = api.collect("now", json!({ "query": query })).await.expect(200);
     collected["contexts"].get("experience__context").map(|block| block.as_str().unwrap().to_owned())
+}
+
+fn outcomes(block: &str) -> Vec<String> {
+    block.lines().filter_map(|line| line.strip_prefix("- Outcome: ")).map(str::to_owned).collect()
 }
 
 async fn ex_01_what_is_known_is_gathered_and_saved_on_demand(api: Api) {
@@ -182,9 +187,6 @@ async fn ex_02_similar_sessions_are_shown_successes_first(api: Api) {
         note(&api, session, json!({ "goal": format!("sail {session}"), "outcome": outcome })).await;
         save(&api, session).await;
     }
-    let outcomes = |block: &str| -> Vec<String> {
-        block.lines().filter_map(|line| line.strip_prefix("- Outcome: ")).map(str::to_owned).collect()
-    };
     let found = outcomes(&shown(&api, "sail").await.unwrap());
     assert_eq!((found.len(), &found[..2]), (3, &["success".to_owned(), "success".to_owned()][..]));
     api.settle(json!({ "experience": { "shown": 1 } })).await;
@@ -219,6 +221,20 @@ async fn ex_02_sessions_of_the_same_goal_are_all_shown(api: Api) {
         .collect();
     let block = shown(&api, "move hippo").await.unwrap();
     assert_eq!(block, format!("# Experience Context\n\n## Similar Experiences{expected}"));
+}
+
+async fn ex_02_a_success_is_found_behind_failures_that_fit_better(api: Api) {
+    for n in 0..16 {
+        let failure = format!("f{n}");
+        note(&api, &failure, json!({ "goal": "move hippo", "outcome": "failure" })).await;
+        save(&api, &failure).await;
+    }
+    note(&api, "s", json!({ "goal": "move hippo somewhere else by boat", "outcome": "success" })).await;
+    save(&api, "s").await;
+    let found = outcomes(&shown(&api, "move hippo").await.unwrap());
+    assert_eq!(found, ["success", "failure", "failure"]);
+    api.settle(json!({ "experience": { "prefer_success": false } })).await;
+    assert_eq!(outcomes(&shown(&api, "move hippo").await.unwrap()), ["failure"; 3]);
 }
 
 async fn ex_03_namespaces_share_nothing(api: Api) {

@@ -1,7 +1,9 @@
 //! The format to the byte, and who is chosen.
 
 use super::*;
+use proptest::prelude::*;
 use serde_json::json;
+use std::collections::HashMap;
 
 fn record(session_id: &str, outcome: Outcome) -> Record {
     Record { outcome, ..Record::new(session_id, "g") }
@@ -57,11 +59,12 @@ fn successes_come_first_and_others_fill_the_rest() {
     let successes = || vec![record("a", Success), record("b", Success)];
     // Upstream asked for one more and was given `a` again.
     let any = || vec![record("f", Failure), record("a", Success), record("p", Partial), record("b", Success)];
-    assert_eq!(ids(&choose(successes(), any(), SHOWN, true)), ["a", "b", "f"]);
-    assert_eq!(ids(&choose(successes(), any(), 9, true)), ["a", "b", "f", "p"]);
-    assert_eq!(ids(&choose(successes(), any(), 1, true)), ["a"]);
-    assert_eq!(ids(&choose(successes(), any(), 0, true)), [""; 0]);
-    assert_eq!(ids(&choose(vec![], any(), 3, true)), ["a", "b", "f"]);
+    let both = || [successes(), any()].concat();
+    assert_eq!(ids(&choose(both(), SHOWN, true)), ["a", "b", "f"]);
+    assert_eq!(ids(&choose(both(), 9, true)), ["a", "b", "f", "p"]);
+    assert_eq!(ids(&choose(both(), 1, true)), ["a"]);
+    assert_eq!(ids(&choose(both(), 0, true)), [""; 0]);
+    assert_eq!(ids(&choose(any(), 3, true)), ["a", "b", "f"]);
 }
 
 /// EX-02
@@ -69,7 +72,47 @@ fn successes_come_first_and_others_fill_the_rest() {
 fn without_preference_the_best_come_first() {
     use Outcome::{Failure, Success};
     let any = vec![record("f", Failure), record("a", Success), record("f", Failure), record("b", Success)];
-    assert_eq!(ids(&choose(vec![record("b", Success)], any, 3, false)), ["f", "a", "b"]);
+    assert_eq!(ids(&choose(any, 3, false)), ["f", "a", "b"]);
+}
+
+/// EX-02
+#[test]
+fn choosing_ends_when_successes_have_every_place() {
+    use Outcome::{Failure, Success};
+    let settled = |outcomes: &[Outcome], k: usize, prefer_success: bool| {
+        let chosen: Vec<_> = outcomes.iter().map(|outcome| record("s", *outcome)).collect();
+        is_settled(&chosen, k, prefer_success)
+    };
+    assert!(settled(&[Success, Success], 2, true));
+    assert!(!settled(&[Success, Failure], 2, true), "a success would take a place");
+    assert!(settled(&[Success, Failure], 2, false));
+    for prefer_success in [true, false] {
+        assert!(!settled(&[Success], 2, prefer_success), "anything would");
+        assert!(settled(&[], 0, prefer_success));
+    }
+}
+
+proptest! {
+    /// EX-02
+    #[test]
+    fn choosing_page_by_page_chooses_of_all(
+        found in prop::collection::vec((0_u8..20, 0_usize..3), 0..40), page in 1_usize..9, k in 0_usize..6,
+        prefer_success: bool,
+    ) {
+        use Outcome::{Failure, Partial, Success};
+        // A session has one outcome.
+        let outcomes: HashMap<u8, usize> = found.iter().copied().collect();
+        let outcome = |session: u8| [Success, Failure, Partial][outcomes[&session]];
+        let all: Vec<_> = found.iter().map(|(n, _)| record(&n.to_string(), outcome(*n))).collect();
+        let mut chosen = vec![];
+        for some in all.chunks(page) {
+            chosen = choose([chosen, some.to_vec()].concat(), k, prefer_success);
+            if is_settled(&chosen, k, prefer_success) {
+                break;
+            }
+        }
+        prop_assert_eq!(chosen, choose(all, k, prefer_success));
+    }
 }
 
 /// EX-01

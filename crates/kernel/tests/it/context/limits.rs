@@ -1,11 +1,14 @@
 //! Limits of reading and searching, each at n and n + 1 (SEC-07).
 
-use super::draft;
+use super::{draft, plugged::request};
 use crate::desk::{Desk, caller};
 use async_trait::async_trait;
 use cardwire_kernel::{
-    ContextConfig, CostBy, CostQuery, Done, Embedder, KernelError, KnowledgeQuery, NewCard,
-    composer::search::rank::Method,
+    CollectRequest, ContextConfig, CostBy, CostQuery, Done, Embedder, KernelError, KnowledgeQuery, NewCard,
+    composer::{
+        blocks::experience::{Outcome, Record},
+        search::rank::Method,
+    },
     protocol::{
         Rejection,
         facts::{create_box::Created, put_card::Put},
@@ -13,14 +16,15 @@ use cardwire_kernel::{
     },
 };
 use cardwire_model::{
-    BoxId, CardId, Cause, Commit, Embedding, Grant, Hash256, Invalid, Namespace, Origin, Passage, Step,
-    Timestamp, TurnEpoch, TurnId, Write, limits,
+    BoxId, Card, CardId, Cause, Commit, Embedding, Grant, Hash256, Invalid, Namespace, Origin, Passage,
+    PassageKind, Shelf, Step, Timestamp, TurnEpoch, TurnId, Write, limits,
 };
 use cardwire_store::{RowFilter, Store};
 use cardwire_store_sqlite::SqliteStore;
 use cardwire_testkit::ReferenceStore;
 use serde_json::{Value, json};
 use std::sync::Arc;
+use uuid::Uuid;
 
 /// A desk on a store that finds its way through many rows.
 async fn large(context: ContextConfig) -> (Desk, Arc<SqliteStore>, tempfile::TempDir) {
@@ -153,6 +157,49 @@ async fn kn_02_so_many_passages_are_compared_by_meaning() {
     assert_eq!(found().await, 1, "the last one that is looked at");
     write(store.as_ref(), &desk, vec![passage(last, false), passage(last + 1, true)]).await;
     assert_eq!(found().await, 0, "one more is not");
+}
+
+#[tokio::test]
+async fn ex_02_so_many_experiences_are_looked_through_for_successes() {
+    let desk = Desk::new(&[]).await;
+    let put = async |session: &str, outcome: Outcome| {
+        let record = Record { outcome, ..Record::new(session, "move hippo") };
+        let card =
+            NewCard { id: None, draft: draft("note", &record.to_value(), None), origin: Origin::Operator };
+        let put = desk.kernel.put_card(&desk.project, &caller(), card, None).await.unwrap();
+        let Done::Fresh(Put::Created(card)) = put else { panic!("no card") };
+        card
+    };
+    let (failed, succeeded) = (put("f", Outcome::Failure).await, put("won", Outcome::Success).await);
+    let passage = |source: String, card_id: CardId, terms: &str| {
+        Write::PutPassage(Box::new(Passage {
+            shelf: Shelf { kind: PassageKind::Experience, namespace: Namespace::default() },
+            content_hash: Hash256::of(source.as_bytes()),
+            source,
+            part: 0,
+            card_id,
+            terms: terms.to_owned(),
+            embedding: None,
+            created_at: Timestamp::from_micros(0),
+        }))
+    };
+    let fits_better = |n: usize| {
+        let id = CardId::from_uuid(Uuid::from_u128(n as u128));
+        let card = Card { id, ..Card::clone(&failed) };
+        [Write::PutCard(Box::new(card)), passage(n.to_string(), id, "move hippo")]
+    };
+    let last = limits::EXPERIENCE_CANDIDATES - 1;
+    let mut writes: Vec<Write> = (0..last).flat_map(fits_better).collect();
+    writes.push(passage("won".to_owned(), succeeded.id, "hippo"));
+    write(desk.store.as_ref(), &desk, writes).await;
+    let finds_it = async || {
+        let request = CollectRequest { query: Some("move hippo".to_owned()), ..request(true) };
+        let collected = desk.kernel.collect(&desk.project, &request).await.unwrap();
+        collected.contexts["experience__context"].contains("- Outcome: success")
+    };
+    assert!(finds_it().await, "the last one that is looked at");
+    write(desk.store.as_ref(), &desk, fits_better(last).into()).await;
+    assert!(!finds_it().await, "one more is not");
 }
 
 #[tokio::test]

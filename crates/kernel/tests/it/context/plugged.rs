@@ -32,7 +32,7 @@ impl ContextProvider for Weather {
     }
 }
 
-fn request(share: bool) -> CollectRequest {
+pub(super) fn request(share: bool) -> CollectRequest {
     CollectRequest {
         session: Some(key("s")),
         agent_id: None,
