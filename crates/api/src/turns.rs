@@ -75,6 +75,10 @@ pub struct TurnOut {
     pub context_box_id: Option<String>,
     /// Where it writes.
     pub output_box_id: Option<String>,
+    /// How many cards were there before it; null before it is leased.
+    pub watermark: Option<u32>,
+    /// How many cards were there when it ended; null before, and for a turn that never was leased.
+    pub output_len: Option<u32>,
     /// What the agent is.
     pub profile_box_id: Option<String>,
     /// What came out.
@@ -117,6 +121,9 @@ impl From<&ViewedTurn> for TurnOut {
         let item = &turn.item;
         let payload = TurnPayload::from_stored(&item.payload).ok();
         let ended = item.ended.as_ref();
+        // A turn that was put away before it was leased has seen nothing of the box.
+        let output = ended.filter(|_| item.epoch.is_some()).map(|ended| ended.output);
+        let live = turn.head.as_ref().and_then(|head| head.live.as_ref());
         Self {
             agent_turn_id: item.turn_id.to_string(),
             agent_id: item.agent_id.to_string(),
@@ -125,6 +132,8 @@ impl From<&ViewedTurn> for TurnOut {
             correlation_id: item.correlation_id.clone(),
             context_box_id: payload.as_ref().map(|payload| payload.context_box.to_string()),
             output_box_id: payload.as_ref().map(|payload| payload.output_box.to_string()),
+            watermark: output.map(|(watermark, _)| watermark).or(live.map(|live| live.watermark)),
+            output_len: output.map(|(_, len)| len),
             profile_box_id: payload.as_ref().map(|payload| payload.profile_box.to_string()),
             deliverable_card_id: ended.map(|ended| ended.deliverable.to_string()),
             error: ended.and_then(|ended| ended.error.clone()),

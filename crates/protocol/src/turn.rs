@@ -19,6 +19,7 @@ mod ending;
 pub mod expire_tools;
 pub mod fence;
 pub mod finish;
+pub mod forked;
 pub mod heartbeat;
 mod lease;
 pub mod question;

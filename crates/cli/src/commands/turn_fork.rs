@@ -1,6 +1,7 @@
 //! `cardwire turn fork` (RP-06): a new turn from a prefix of an old one's boxes, with one thing changed, beside the old one.
 
 mod memory;
+mod prefix;
 
 use super::{card_get, mcp::McpArgs, run_view::dollars, worker};
 use crate::{
@@ -10,9 +11,14 @@ use crate::{
     route::Route,
     text::{self, cell},
 };
-use cardwire_kernel::protocol::{facts::distinct, session, turn::without};
+use cardwire_kernel::protocol::{
+    facts::distinct,
+    session,
+    turn::{forked, without},
+};
 use cardwire_model::{CardId, Layer, Seen, Timestamp};
 use clap::Args;
+use prefix::Prefix;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -110,16 +116,6 @@ fn compared(sides: &[Value; 2]) -> Vec<Vec<String>> {
     lines.into_iter().filter(|(_, _, shown)| *shown).map(row).collect()
 }
 
-/// What a turn had before one of its calls.
-struct Prefix {
-    /// The cards that it had written.
-    cards: Vec<String>,
-    /// When it had said the last of them, if it had said anything.
-    after: Option<Timestamp>,
-    /// When it said what came of the call, or ended; none while it has done neither.
-    until: Option<Timestamp>,
-}
-
 struct Fork<'a> {
     client: &'a Client,
     project: &'a str,
@@ -156,19 +152,20 @@ impl Fork<'_> {
         self.post(self.route(&["agents"])?, &new).await?;
         let body = json!({
             "agent_id": id, "profile_box_id": original["profile_box_id"], "context_box_id": context,
-            "output_box_id": output, "runtime_config": self.settings(original, seen),
+            "output_box_id": output, "runtime_config": self.settings(original, seen, &prefix),
             "display_name": format!("fork of {}", self.turn),
         });
         let turn = self.post(self.route(&["l0", "turns"])?, &body).await?;
         Ok(cell(&turn["agent_turn_id"]))
     }
 
-    fn settings(&self, original: &Value, seen: Option<Seen>) -> Value {
+    fn settings(&self, original: &Value, seen: Option<Seen>, prefix: &Prefix) -> Value {
         let mut settings = original["runtime_config"].clone();
         if !settings.is_object() {
             settings = json!({});
         }
         settings["forked_from"] = self.turn.clone().into();
+        settings[forked::WATERMARK] = prefix.watermark.into();
         // What is only tried out is no part of a conversation.
         settings["remember"] = false.into();
         if let Some(seen) = seen {
@@ -209,39 +206,6 @@ impl Fork<'_> {
     async fn cards_of(&self, box_id: &str) -> Result<Vec<String>, Failure> {
         let shown: Value = self.get(&["boxes", box_id]).await?;
         Ok(shown["card_ids"].as_array().into_iter().flatten().map(cell).collect())
-    }
-
-    /// What was before the call that is made anew.
-    async fn prefix(&self, original: &Value) -> Result<Prefix, Failure> {
-        let box_id = original["output_box_id"].as_str().unwrap_or_default();
-        let ids = self.cards_of(box_id).await?;
-        let route = self.route(&["boxes", box_id, "cards"])?.query("limit", Some(500));
-        let cards: Vec<Value> = self.client.get(&route).await?.parse()?;
-        let said = |card: &&Value| {
-            card["type"] == "agent.thought" && card["metadata"]["agent_turn_id"] == self.turn.as_str()
-        };
-        let thoughts: Vec<_> = cards.iter().filter(said).collect();
-        let is_own_end = |card: &&Value| {
-            card["type"] == "task.deliverable" && card["metadata"]["agent_turn_id"] == self.turn.as_str()
-        };
-        let wanted = match self.args.at.checked_sub(1) {
-            Some(index) if index < thoughts.len() => thoughts.get(index).copied(),
-            Some(index) if index == thoughts.len() => cards.iter().find(is_own_end),
-            Some(_) | None => {
-                let most = thoughts.len() + 1;
-                return Err(Failure::usage(format!(
-                    "`--at` must be 1 to {most}: the turn made so many calls"
-                )));
-            }
-        };
-        let place = |card: &Value| ids.iter().position(|id| card["card_id"] == **id);
-        let upto = wanted.and_then(place).unwrap_or(ids.len());
-        let before = self.args.at.checked_sub(2).and_then(|index| thoughts.get(index));
-        Ok(Prefix {
-            after: before.and_then(|card| moment(&card["created_at"])),
-            until: moment(wanted.map_or(&original["ended_at"], |card| &card["created_at"])),
-            cards: ids.into_iter().take(upto).collect(),
-        })
     }
 
     async fn output_box(&self, from: &str, prefix: &[String]) -> Result<String, Failure> {

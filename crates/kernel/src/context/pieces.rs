@@ -47,7 +47,7 @@ impl Kernel {
     ) -> Result<Material, KernelError> {
         let payload = TurnPayload::from_stored(&item.payload);
         let payload = payload.map_err(|_| Rejection::Conflict("the turn's row is damaged".to_owned()))?;
-        let (watermark, end) = self.output_reach(project, &item, head.as_ref(), None).await?;
+        let (watermark, end) = self.output_reach(project, (&item, &payload), head.as_ref(), None).await?;
         let TurnPayload { profile_box, context_box, output_box, .. } = payload;
         let boxes = self.boxes_at(project, vec![profile_box, context_box, output_box]).await?;
         let (_, profile) = self.reached(project, &boxes, profile_box).await?;

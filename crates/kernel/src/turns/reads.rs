@@ -8,7 +8,7 @@ use cardwire_model::{
 };
 use cardwire_protocol::{
     Rejection,
-    turn::{claim::Lease, view},
+    turn::{claim::Lease, forked, view},
 };
 use cardwire_store::{Rostered, RowFilter};
 use serde_json::Value;
@@ -185,7 +185,7 @@ impl Kernel {
         let payload = payload.map_err(|_| Rejection::Conflict("the turn's row is damaged".to_owned()))?;
         let context = self.view_box(project, payload.context_box, None).await?;
         let output = self.view_box(project, payload.output_box, None).await?;
-        let (watermark, end) = self.output_reach(project, &item, head.as_ref(), step).await?;
+        let (watermark, end) = self.output_reach(project, (&item, &payload), head.as_ref(), step).await?;
         let shown: Vec<CardId> = output.card_ids().take(end as usize).collect();
         let context: Vec<CardId> = context.card_ids().collect();
         let ids = view::order(&context, &shown, watermark as usize);
@@ -211,17 +211,18 @@ impl Kernel {
     pub(crate) async fn output_reach(
         &self,
         project: &ProjectId,
-        item: &InboxItem,
+        (item, payload): (&InboxItem, &TurnPayload),
         head: Option<&Head>,
         step: Option<&StepId>,
     ) -> Result<(u32, u32), KernelError> {
         let live = head.and_then(|head| head.live.as_ref());
-        let (watermark, end) = match (&item.ended, live) {
+        let (leased, end) = match (&item.ended, live) {
             (Some(ended), _) => ended.output,
             (None, Some(live)) => (live.watermark, u32::MAX),
             // It waits: all there is was there before it.
             (None, None) => (u32::MAX, u32::MAX),
         };
+        let watermark = forked::watermark(&payload.runtime_config, leased);
         let Some(id) = step else { return Ok((watermark, end)) };
         let missing = || Rejection::NotFound { what: "step", id: id.to_string() };
         let step = self.store.step(project, id).await?.filter(|step| step.turn_id == item.turn_id);

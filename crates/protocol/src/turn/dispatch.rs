@@ -127,6 +127,7 @@ impl Dispatch {
         }
         crate::session::turn::check(&self.runtime_config)?;
         super::without::check(&self.runtime_config)?;
+        super::forked::check(&self.runtime_config)?;
         let size = self.runtime_config.as_bytes().len();
         Invalid::check_size("runtime_config", size, limits::RUNTIME_CONFIG_BYTES, "bytes")
     }

@@ -129,6 +129,50 @@ fn a_fork_goes_on_from_a_point_in_another_way() {
     });
 }
 
+/// RP-06: with nothing changed, the call that is made anew is the call that was made.
+#[test]
+fn rp_06_an_unchanged_fork_sends_what_the_original_sent() {
+    on_both_stores(|stage| {
+        stage.run(&looks_twice(), "go", &[]).deliverable();
+        let turn = turn_of(stage, "a");
+        let then = hashes(stage, &turn);
+        assert_eq!(then.len(), 3);
+        for at in 1..=3 {
+            let sides = stage.json(&["turn", "fork", &turn, "--at", &at.to_string()]);
+            assert_eq!(sides["fork"]["output"], "Done.", "{sides:#}");
+            let fork = text(&sides["fork"]["agent_turn_id"]).to_owned();
+            assert_eq!(hashes(stage, &fork)[0], then[at - 1], "call {at}");
+            // A fork of the fork goes on where the fork did.
+            let again = stage.json(&["turn", "fork", &fork, "--at", "1"]);
+            assert_eq!(hashes(stage, text(&again["fork"]["agent_turn_id"]))[0], then[at - 1], "call {at}");
+        }
+        // What the turn itself has said is no older history.
+        let sides = stage.json(&["turn", "fork", &turn, "--at", "3", "--without-layer", "checkpoint"]);
+        let sent = stage.only_sent(text(&sides["fork"]["agent_id"]));
+        let roles: Vec<_> = sent.messages.iter().map(|message| text(&message["role"])).collect();
+        assert_eq!(
+            roles,
+            ["system", "system", "user", "assistant", "tool", "assistant", "tool"],
+            "{sent:#?}"
+        );
+    });
+}
+
+/// A team whose one agent calls a tool twice, and answers.
+fn looks_twice() -> Value {
+    let tool = |step: u32| calls("a", step, &[("no_such_tool", json!({ "step": step }))]);
+    let answer = json!({ "match": { "agent": "a", "step": 3 }, "reply": "Done." });
+    crew("sequential", &["a"], json!([tool(1), tool(2), answer]))
+}
+
+/// The hashes of the requests of a turn, in order.
+fn hashes(stage: &Stage, turn: &str) -> Vec<String> {
+    let steps = stage.steps(turn);
+    let calls = steps.iter().filter_map(|step| step["call_id"].as_str());
+    let hash = |call| text(&stage.json(&["context", "show", call])["manifest"]["request_sha256"]).to_owned();
+    calls.map(hash).collect()
+}
+
 /// RP-06
 #[test]
 fn a_fork_may_have_another_instruction_or_another_card() {

@@ -1,4 +1,4 @@
-//! Turns that see their session as it was (RP-06): what forks are made with.
+//! Turns that see their session and their output box as another turn did (RP-06): what forks are made with.
 
 use super::{call, on, request, said, show};
 use crate::support::{Api, Leased, NOBODY, Scribe, names, on_both};
@@ -12,6 +12,7 @@ on_both! {
     rp_06_a_deleted_session_is_empty_for_forks_too;
     rp_06_a_fork_leaves_the_session_as_it_is;
     rp_06_a_checkpoint_is_of_the_session_that_is_named;
+    rp_06_a_fork_takes_what_the_original_wrote_for_its_own;
 }
 
 async fn asks(api: &Api, agent: &str, config: Value) -> Leased {
@@ -151,4 +152,42 @@ async fn rp_06_a_checkpoint_is_of_the_session_that_is_named(api: Api) {
         let order = api.order("a4", json!({ "runtime_config": config })).await;
         names(&api.send_turn(&order).await, "bad_request", "runtime_config/session_checkpoint");
     }
+}
+
+/// Older history, what is given, what the turn wrote: in the fork as in the original.
+async fn rp_06_a_fork_takes_what_the_original_wrote_for_its_own(api: Api) {
+    let context = api.make_box("p1", &[api.card("p1", "what now?").await]).await;
+    let old = api.card("p1", "long ago").await;
+    let order = json!({ "context_box_id": context, "output_box_id": api.make_box("p1", &[old]).await });
+    api.dispatch_with("a1", order).await;
+    let original = api.claim_with(json!({ "start": true })).await.remove(0);
+    call(&api, &original, json!({})).await;
+    api.think(&original, "hm").await;
+    let second = call(&api, &original, json!({})).await;
+    assert_eq!(api.turn(&original.turn).await["watermark"], 1);
+    ends(&api, &original).await;
+    let ended = api.turn(&original.turn).await;
+    assert_eq!((&ended["watermark"], &ended["output_len"]), (&json!(1), &json!(3)));
+    let fork = async |agent: &str, watermark: u32| {
+        let path = format!("/projects/p1/l0/boxes/{}:fork", original.output);
+        let prefix = api.post(&path, json!({ "upto": 2 })).await.expect(201)["box_id"].clone();
+        let config = json!({ "forked_from": original.turn, "forked_watermark": watermark });
+        let order = json!({ "context_box_id": context, "output_box_id": prefix, "runtime_config": config });
+        api.dispatch_with(agent, order).await;
+        api.claim_with(json!({ "start": true })).await.remove(0)
+    };
+    let same = fork("a2", 1).await;
+    let made = call(&api, &same, json!({})).await;
+    assert_eq!(made["request"], second["request"]);
+    assert_eq!(made["request_sha256"], second["request_sha256"]);
+    let without = call(&api, &same, json!({ "without": ["checkpoint"] })).await;
+    let texts: Vec<_> = said(&request(&without)).into_iter().map(|(_, text)| text).collect();
+    assert!(texts.contains(&"hm".to_owned()) && !texts.contains(&"long ago".to_owned()), "{texts:?}");
+    let view = api.get(&format!("/projects/p1/turns/{}/view", same.turn)).await.expect(200);
+    let then = api.get(&format!("/projects/p1/turns/{}/view", original.turn)).await.expect(200);
+    assert_eq!(view["card_ids"].as_array().unwrap()[..], then["card_ids"].as_array().unwrap()[..3]);
+    // No more than there is.
+    let all = call(&api, &fork("a3", 9).await, json!({})).await;
+    let texts: Vec<_> = said(&request(&all)).into_iter().map(|(_, text)| text).collect();
+    assert!(texts.ends_with(&["hm".to_owned(), "what now?".to_owned()]), "{texts:?}");
 }

@@ -82,6 +82,10 @@ async fn bad_dispatches_are_refused(api: Api) {
         let body = with(order.clone(), "runtime_config", json!({ "without_layers": layers }));
         names(&api.send_turn(&body).await, field);
     }
+    for watermark in [json!("1"), json!(-1), json!(1)] {
+        let body = with(order.clone(), "runtime_config", json!({ "forked_watermark": watermark }));
+        names(&api.send_turn(&body).await, "runtime_config/forked_watermark");
+    }
     for body in ["[]", "{", "\"x\"", "null"] {
         api.post_raw("/projects/p1/l0/turns", body).await.expect_error(400, "bad_request");
     }

@@ -1,0 +1,68 @@
+//! Where a fork goes on (RP-06): what the original had written is in its output box before it is leased, and still is what
+//! the turn itself has said.
+
+use cardwire_model::{CanonicalJson, Invalid};
+
+/// The setting that tells how many cards the output box held before the original wrote to it.
+pub const WATERMARK: &str = "forked_watermark";
+
+/// How many cards of its output box a turn takes for older than itself (WK-03): those that were there when it was leased, or,
+/// in a fork, those of them that were older than the original.
+pub fn watermark(runtime_config: &CanonicalJson, leased: u32) -> u32 {
+    check(runtime_config).ok().flatten().map_or(leased, |named| named.min(leased))
+}
+
+/// What the settings of a run say of it. Only a fork has anything to say: whoever else is given a box finds in it what others
+/// have written.
+pub fn check(runtime_config: &CanonicalJson) -> Result<Option<u32>, Invalid> {
+    let member = |wanted: &str| {
+        let found = runtime_config.members().and_then(|mut all| all.find(|(name, _)| name == wanted));
+        found.map(|(_, value)| value)
+    };
+    let field = || format!("runtime_config/{WATERMARK}");
+    let Some(given) = member(WATERMARK) else { return Ok(None) };
+    let named: Option<u32> =
+        serde_json::from_str(given).map_err(|_| Invalid::field(field(), "must be a number of cards"))?;
+    let is_fork = member("forked_from").is_some_and(|turn| turn.starts_with('"'));
+    if named.is_some() && !is_fork {
+        return Err(Invalid::field(field(), "needs a forked_from"));
+    }
+    Ok(named)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::agent::json;
+
+    /// RP-06
+    #[test]
+    fn rp_06_what_the_original_wrote_is_the_forks_own() {
+        let fork = json(r#"{"forked_from":"turn_1","forked_watermark":2}"#);
+        assert_eq!((watermark(&fork, 5), watermark(&fork, 2)), (2, 2));
+        assert_eq!(watermark(&fork, 1), 1, "no more than there is");
+        for others in ["{}", r#"{"forked_from":"turn_1"}"#, r#"{"forked_watermark":null}"#] {
+            assert_eq!(watermark(&json(others), 5), 5, "{others}");
+        }
+    }
+
+    /// RP-06
+    #[test]
+    fn rp_06_only_a_fork_says_where_another_turn_began() {
+        for bad in [
+            r#"{"forked_watermark":2}"#,
+            r#"{"forked_from":null,"forked_watermark":2}"#,
+            r#"{"forked_from":7,"forked_watermark":2}"#,
+            r#"{"forked_from":"turn_1","forked_watermark":"2"}"#,
+            r#"{"forked_from":"turn_1","forked_watermark":-1}"#,
+            r#"{"forked_from":"turn_1","forked_watermark":1.5}"#,
+        ] {
+            assert_eq!(
+                check(&json(bad)).unwrap_err().field_name(),
+                "runtime_config/forked_watermark",
+                "{bad}"
+            );
+            assert_eq!(watermark(&json(bad), 5), 5, "{bad}");
+        }
+    }
+}
