@@ -1,11 +1,11 @@
 //! Replay (RP-05): a turn that has ended is run again by the same code, with the answers that its model and its tools gave
 //! then. Nothing is called and nothing is written; what it would write is compared with what it wrote.
 
+mod record;
 mod stage;
 
 use crate::{
     agent::{self, Rest},
-    compact::COMPACTED,
     desk::Desk,
     lease::Lease,
     line::Line,
@@ -18,9 +18,10 @@ use crate::{
     trouble::Trouble,
 };
 use cardwire_llm::{Keys, ModelAnswer, ModelError, Recorded, StopReason, ToolCall, Usage};
+use record::Record;
 use serde_json::{Value, json};
 use stage::Stage;
-use std::{collections::HashSet, fmt, sync::Arc};
+use std::{fmt, sync::Arc};
 
 /// How many times a turn may be resumed in a replay: more than any turn has calls.
 const RESUMES: usize = 1_000;
@@ -40,17 +41,24 @@ pub struct Replay {
 
 /// Why there is nothing to replay.
 #[derive(Debug, Clone)]
-pub struct CannotReplay(pub String);
+pub enum CannotReplay {
+    /// The turn is none that can be run again: it goes on, or its record does not tell enough.
+    Turn(String),
+    /// The record could not be read.
+    Unread(String),
+}
 
 impl fmt::Display for CannotReplay {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        match self {
+            Self::Turn(why) | Self::Unread(why) => f.write_str(why),
+        }
     }
 }
 
 impl From<Trouble> for CannotReplay {
     fn from(trouble: Trouble) -> Self {
-        Self(trouble.to_string())
+        Self::Unread(trouble.to_string())
     }
 }
 
@@ -67,28 +75,40 @@ pub async fn replay(port: Arc<dyn Port>, project: &str, turn_id: &str) -> Result
     let line = Line::new(Arc::clone(&port));
     let turn = line.get(format!("/projects/{project}/turns/{turn_id}"), None, None).await?;
     if !turn["ended_at"].is_string() {
-        return Err(CannotReplay(format!("turn {turn_id} has not ended")));
+        return Err(CannotReplay::Turn(format!("turn {turn_id} has not ended")));
     }
     let lease = lease_of(project, &turn);
     let desk = Desk::new(line.clone(), lease.clone(), 0);
-    let recorded = own_cards(&desk, turn_id).await?;
-    let steps = calls(&line, project, turn_id).await?;
+    let record = Record::of(&desk, &turn).await?;
+    let is_team = lease.setting("team_card_id").is_some();
+    if !is_team && record.has_other_answers() {
+        return Err(unrecorded(turn_id));
+    }
+    let (recorded, steps) = (&record.cards, &record.steps);
     let mut calls = vec![];
-    for step in &steps {
+    for step in steps {
         let id = step["call_id"].as_str().unwrap_or_default();
         let path = format!("/projects/{project}/calls/{id}/context?render=true");
         calls.push((id.to_owned(), line.get(path, None, None).await?["hash_ok"] == true));
     }
     let deliverable = deliverable(&desk, &turn).await?;
-    let answers = answers(&recorded, &steps, &turn, &deliverable);
-    let stage = Arc::new(Stage::new(port, lease.clone(), recorded.clone(), &steps));
+    let answers = answers(recorded, steps, &turn, &deliverable);
+    let stage = Arc::new(Stage::new(port, lease.clone(), recorded.clone(), steps));
     let desk = Desk::new(Line::new(Arc::clone(&stage) as Arc<dyn Port>), lease, 0);
-    act(&desk, &stage, &recorded, answers).await?;
-    let mut differences = compare(&recorded, &stage, &turn, &deliverable);
+    act(&desk, &stage, recorded, answers).await?;
+    if record.ends_before(stage.composed()) {
+        return Err(unrecorded(turn_id));
+    }
+    let mut differences = compare(recorded, &stage, &turn, &deliverable);
     for (id, _) in calls.iter().filter(|(_, same)| !same) {
         differences.push(format!("the request of call {id} cannot be rendered as it was"));
     }
     Ok(Replay { same: differences.is_empty(), cards: recorded.len(), calls, differences })
+}
+
+/// A turn that would have to be asked what nobody wrote down: it comes neither to the same nor to something else.
+fn unrecorded(turn_id: &str) -> CannotReplay {
+    CannotReplay::Turn(format!("turn {turn_id} cannot be replayed: what its model answered is not on record"))
 }
 
 /// The turn as whoever runs it again holds it. It opens nothing.
@@ -110,49 +130,6 @@ fn lease_of(project: &str, turn: &Value) -> Lease {
         result_fields: Value::Null,
         output_len: None,
     }
-}
-
-/// What the turn wrote, without what is made of its end.
-async fn own_cards(desk: &Desk, turn_id: &str) -> Result<Vec<Value>, Trouble> {
-    let cards = desk.all_cards(&desk.lease.output_box_id).await?;
-    Ok(own_of(cards, turn_id))
-}
-
-/// Those of a turn among the cards of a box. An answer may be a card that a tool wrote, which knows of no turn.
-fn own_of(cards: Vec<Value>, turn_id: &str) -> Vec<Value> {
-    let is_own = |card: &Value| card["metadata"]["agent_turn_id"] == turn_id;
-    let (own, _): (Vec<_>, Vec<_>) = cards.iter().cloned().partition(is_own);
-    let calls: HashSet<_> = Transcript::new(own, turn_id).calls().into_iter().map(|call| call.id).collect();
-    let answers = |card: &Value| {
-        kind(card) == "tool.result"
-            && card["metadata"]["agent_turn_id"].is_null()
-            && card["tool_call_id"].as_str().is_some_and(|id| calls.contains(id))
-    };
-    let ends = |card: &Value| matches!(kind(card), "task.deliverable" | "agent.error");
-    cards.into_iter().filter(|card| (is_own(card) && !ends(card)) || answers(card)).collect()
-}
-
-/// The steps that called a model, in order.
-async fn calls(line: &Line, project: &str, turn_id: &str) -> Result<Vec<Value>, Trouble> {
-    let path = format!("/projects/{project}/state/steps?agent_turn_id={turn_id}&limit=500");
-    let mut page = line.get(path, None, None).await?;
-    let mut steps = match page["items"].take() {
-        Value::Array(steps) => steps,
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => vec![],
-    };
-    steps.reverse();
-    // A call whose worker went down before it was answered was made again.
-    steps.retain(|step| step["phase"] == "call" && step["status"].is_string());
-    // One that was composed anew before it was sent has no answer.
-    steps.retain(|step| step["metadata"]["error"] != COMPACTED);
-    // One that was too long was composed anew, and only the one that ended the turn is an answer.
-    let last = steps.len().saturating_sub(1);
-    let mut place = 0;
-    steps.retain(|step| {
-        place += 1;
-        step["status"] != "failed" || place > last
-    });
-    Ok(steps)
 }
 
 async fn deliverable(desk: &Desk, turn: &Value) -> Result<Value, Trouble> {

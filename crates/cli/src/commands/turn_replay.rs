@@ -1,7 +1,7 @@
 //! `cardwire turn replay` (RP-05).
 
 use crate::{client::Client, context::Context, failure::Failure, ports, route::Route, text};
-use cardwire_worker::replay;
+use cardwire_worker::{CannotReplay, replay};
 use serde_json::{Value, json};
 
 /// How much of a difference is shown.
@@ -11,7 +11,13 @@ pub(super) async fn run(id: &str, project: &str, context: &Context, client: &Cli
     // A turn that is not there is told as every other command tells it.
     client.get(&Route::in_project(project, &["turns", id])?).await?;
     let port = ports::of(client, context).await?;
-    let replay = replay(port, project, id).await.map_err(|cannot| Failure::failed(cannot.to_string()))?;
+    let replay = replay(port, project, id).await.map_err(|cannot| match &cannot {
+        CannotReplay::Turn(why) => Failure::conflict(why).hint(format!(
+            "only a turn that has ended, with every call of its model made by `/calls` and answered, is run again; \
+             `cardwire turn steps {id}` lists its calls"
+        )),
+        CannotReplay::Unread(why) => Failure::failed(why),
+    })?;
     let output = context.output;
     if output.json {
         let call = |(id, same): &(String, bool)| json!({ "call_id": id, "hash_ok": same });

@@ -122,6 +122,61 @@ fn what_cannot_be_dispatched_is_said_with_a_hint() {
     assert_eq!(home.json(&["turn", "list", "-p", "p1"])["items"], json!([]));
 }
 
+/// What a worker that is not ours does with a turn of `a1`: it starts it, says these things in order, and ends it.
+fn ran_elsewhere(server: &Server, said: &[(&str, Value)]) -> String {
+    let turn = server.home.ok(&["turn", "dispatch", "-p", "p1", "--agent", "a1", "--text", "what is it?"]);
+    let lease = eventually("a lease", || {
+        let body = json!({ "worker_target": "w1", "worker_id": "test", "wait_ms": 1000, "start": true });
+        server.post("/l0/claim", body).json()["leases"].get(0).cloned()
+    });
+    for (verb, body) in said {
+        let mut body = body.clone();
+        body["turn_epoch"] = lease["turn_epoch"].clone();
+        let path = format!("/projects/p1/l0/turns/{turn}{verb}");
+        let reply =
+            server.request_as(lease["turn_token"].as_str().unwrap(), "POST", &path, &body.to_string());
+        assert!(reply.status < 300, "{verb} {reply:?}");
+    }
+    turn
+}
+
+/// RP-05: a worker need not say in its cards which turn they are of, nor how its calls ended.
+#[test]
+fn rp_05_a_turn_that_another_worker_ran_is_replayed_from_what_it_left() {
+    for backend in [Backend::Sqlite, Backend::Postgres] {
+        let server = Server::on(backend, &[]);
+        let home = &server.home;
+        with_agent(home);
+        let composes = || ("/calls", json!({ "model": "m-1" }));
+        let thinks = || {
+            let calls = json!([{ "id": "c1", "tool_name": "no_such_tool", "arguments": {} }]);
+            let card =
+                json!({ "content": "hm", "metadata": { "type": "agent.thought" }, "tool_calls": calls });
+            ("/cards", json!({ "cards": [card] }))
+        };
+        let ends = || (":finish", json!({ "status": "success", "deliverable": "D" }));
+        let result = json!({ "status": "success", "result": 7, "error": null });
+        let answer =
+            json!({ "content": result, "metadata": { "type": "tool.result" }, "tool_call_id": "c1" });
+        let hears = ("/cards", json!({ "cards": [answer] }));
+        let turn = ran_elsewhere(&server, &[composes(), thinks(), hears, composes(), ends()]);
+        let replay = home.json(&["turn", "replay", &turn, "-p", "p1"]);
+        assert_eq!((&replay["same"], &replay["cards"]), (&json!(true), &json!(2)), "{replay:#}");
+        assert_eq!(replay["calls"].as_array().unwrap().len(), 2);
+        // Where nobody wrote down what the model said, there is nothing to say about it.
+        let plain = ("/cards", json!({ "content": "hm", "metadata": { "type": "agent.thought" } }));
+        let stops = (":finish", json!({ "status": "failed", "error": "no idea" }));
+        for said in [vec![plain, ends()], vec![ends()], vec![composes(), stops]] {
+            let turn = ran_elsewhere(&server, &said);
+            let replay = home.cardwire(&["turn", "replay", &turn, "-p", "p1", "--json"]);
+            replay.failed(4, "what its model answered is not on record");
+            assert_eq!(replay.stdout, "", "neither the same nor something else");
+        }
+        let turn = home.ok(&["turn", "dispatch", "-p", "p1", "--agent", "a1", "--text", "x"]);
+        home.cardwire(&["turn", "replay", &turn, "-p", "p1"]).failed(4, "has not ended");
+    }
+}
+
 /// Runs `turn dispatch --wait` while somebody works on the turn and ends it.
 fn wait_for(server: &Server, args: &[&str], ending: &Value) -> Run {
     let dispatch = ["turn", "dispatch", "-p", "p1", "--agent", "a1", "--text", "what is it?", "--wait"];

@@ -51,6 +51,11 @@ impl Stage {
         self.done().ending.clone()
     }
 
+    /// How many requests to its model it would compose.
+    pub(super) fn composed(&self) -> usize {
+        self.done().composed
+    }
+
     pub(super) fn is_stuck(&self) -> bool {
         self.done().stuck
     }
