@@ -16,7 +16,7 @@ use cardwire_kernel::protocol::{
     session,
     turn::{forked, without},
 };
-use cardwire_model::{CardId, Layer, Seen, Timestamp};
+use cardwire_model::{CardId, Layer, Seen, StepId, Timestamp};
 use clap::Args;
 use prefix::Prefix;
 use serde_json::{Value, json};
@@ -33,9 +33,9 @@ const ERROR_WORDS: usize = 400;
 pub(super) struct ForkArgs {
     /// The turn to go on from, `turn_…`.
     id: String,
-    /// The model call that is made anew, from 1.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    at: usize,
+    /// The model call that is made anew: its number, from 1, or its step, `step_…`.
+    #[arg(long, value_name = "N|STEP", default_value = "1", value_parser = at)]
+    at: At,
     /// Leave a layer out, e.g. `knowledge`. May be repeated.
     #[arg(long = "without-layer", value_name = "LAYER", value_parser = layer)]
     without: Vec<Layer>,
@@ -43,13 +43,35 @@ pub(super) struct ForkArgs {
     #[arg(long = "swap", value_name = "CARD=CARD", value_parser = swap)]
     swaps: Vec<Swap>,
     /// Ask this model.
-    #[arg(long, value_name = "MODEL")]
+    #[arg(long, value_name = "MODEL", value_parser = words)]
     model: Option<String>,
     /// Give this instruction instead of the one it had.
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = words)]
     instruction: Option<String>,
     #[command(flatten)]
     mcp: McpArgs,
+}
+
+/// Which call is made anew.
+#[derive(Debug, Clone)]
+enum At {
+    /// The one of this number.
+    Call(usize),
+    /// The one that this step made.
+    Step(StepId),
+}
+
+fn at(text: &str) -> Result<At, String> {
+    if let Ok(number) = text.parse() {
+        return Ok(At::Call(number));
+    }
+    let step = text.starts_with("step_").then(|| text.parse().ok()).flatten();
+    step.map(At::Step).ok_or_else(|| "must be a number or the id of a step, `step_…`".to_owned())
+}
+
+/// Something that is said.
+fn words(text: &str) -> Result<String, String> {
+    if text.trim().is_empty() { Err("must not be blank".to_owned()) } else { Ok(text.to_owned()) }
 }
 
 /// A card, and the one that takes its place.
@@ -142,7 +164,7 @@ impl Fork<'_> {
         let box_of = |name: &str| original[name].as_str().unwrap_or_default();
         let prefix = self.prefix(original).await?;
         let given = self.cards_of(box_of("context_box_id")).await?;
-        self.check_swaps(&[&given[..], &prefix.cards[..]].concat()).await?;
+        self.check_swaps(&[&given[..], &prefix.cards[..]].concat(), prefix.at).await?;
         let seen = self.seen(original, &prefix).await?;
         let agent: Value = self.get(&["agents", &cell(&original["agent_id"])]).await?;
         let context = self.context_box(box_of("context_box_id"), &given).await?;
@@ -181,7 +203,7 @@ impl Fork<'_> {
     }
 
     /// A swap that would change nothing is a mistake: what is taken away must be there, and what is put there too.
-    async fn check_swaps(&self, there: &[String]) -> Result<(), Failure> {
+    async fn check_swaps(&self, there: &[String], at: usize) -> Result<(), Failure> {
         let (swaps, turn) = (&self.args.swaps, &self.turn);
         for (index, Swap { old, new: _ }) in swaps.iter().enumerate() {
             if swaps.iter().take(index).any(|before| before.old == *old) {
@@ -189,8 +211,7 @@ impl Fork<'_> {
             }
             if !there.contains(&old.to_string()) {
                 return Err(Failure::not_found(format!(
-                    "`--swap`: card {old} is not in what turn {turn} has before its call {}",
-                    self.args.at
+                    "`--swap`: card {old} is not in what turn {turn} has before its call {at}"
                 ))
                 .hint(format!("`cardwire turn view {turn} --project {}` shows its cards", self.project)));
             }

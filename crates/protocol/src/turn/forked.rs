@@ -1,7 +1,7 @@
 //! Where a fork goes on (RP-06): what the original had written is in its output box before it is leased, and still is what
 //! the turn itself has said.
 
-use cardwire_model::{CanonicalJson, Invalid};
+use cardwire_model::{CanonicalJson, Invalid, Timestamp};
 
 /// The setting that tells how many cards the output box held before the original wrote to it.
 pub const WATERMARK: &str = "forked_watermark";
@@ -28,6 +28,12 @@ pub fn check(runtime_config: &CanonicalJson) -> Result<Option<u32>, Invalid> {
         return Err(Invalid::field(field(), "needs a forked_from"));
     }
     Ok(named)
+}
+
+/// Which call of a turn, from 1, one is that was made at a moment, by when the turn has said what came of each: a call that was
+/// made again, because its worker went down or it was too long, is the same one.
+pub fn number_of(made: Timestamp, said: impl IntoIterator<Item = Timestamp>) -> usize {
+    said.into_iter().filter(|said| *said < made).count() + 1
 }
 
 #[cfg(test)]
@@ -64,5 +70,13 @@ mod tests {
             );
             assert_eq!(watermark(&json(bad), 5), 5, "{bad}");
         }
+    }
+
+    /// RP-06: a turn that says something at 3 and 6, with calls at 1, 4, 5 (the one at 4 came to nothing) and 8.
+    #[test]
+    fn rp_06_a_call_is_known_by_what_was_said_before_it() {
+        let said = || [3, 6].map(Timestamp::from_micros);
+        let numbers = [1, 4, 5, 8].map(|made| number_of(Timestamp::from_micros(made), said()));
+        assert_eq!(numbers, [1, 2, 2, 3]);
     }
 }

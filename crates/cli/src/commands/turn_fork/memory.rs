@@ -92,7 +92,7 @@ impl Fork<'_> {
         )))
     }
 
-    async fn page(&self, route: Route, cursor: Option<&str>) -> Result<Value, Failure> {
+    pub(super) async fn page(&self, route: Route, cursor: Option<&str>) -> Result<Value, Failure> {
         let route = route.query("limit", Some(limits::PAGE_MAX)).query("cursor", cursor);
         self.client.get(&route).await?.parse()
     }

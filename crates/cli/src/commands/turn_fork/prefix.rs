@@ -1,13 +1,15 @@
 //! What of a turn a fork takes over (RP-06): the cards that were there before the call that is made anew.
 
-use super::{Fork, card_get, moment};
+use super::{At, Fork, card_get, moment};
 use crate::failure::Failure;
 use cardwire_kernel::protocol::turn::forked;
-use cardwire_model::{CanonicalJson, CardId, Timestamp};
+use cardwire_model::{CanonicalJson, CardId, StepId, Timestamp};
 use serde_json::Value;
 
 /// What a turn had before one of its calls.
 pub(super) struct Prefix {
+    /// The number of that call, from 1.
+    pub(super) at: usize,
     /// The cards that were in its output box.
     pub(super) cards: Vec<String>,
     /// How many of them were there before the turn itself began.
@@ -35,7 +37,14 @@ impl Fork<'_> {
         let own = self.own_cards(&ids, leased).await?;
         let of_kind = |kind: &'static str| own.iter().filter(move |own| own.card["type"] == kind);
         let thoughts: Vec<_> = of_kind("agent.thought").collect();
-        let wanted = match self.args.at.checked_sub(1) {
+        let at = match &self.args.at {
+            At::Call(number) => *number,
+            At::Step(step) => {
+                let said = thoughts.iter().filter_map(|own| moment(&own.card["created_at"]));
+                forked::number_of(self.called_at(step).await?, said)
+            }
+        };
+        let wanted = match at.checked_sub(1) {
             Some(index) if index < thoughts.len() => thoughts.get(index).copied(),
             Some(index) if index == thoughts.len() => of_kind("task.deliverable").next(),
             Some(_) | None => {
@@ -46,13 +55,37 @@ impl Fork<'_> {
             }
         };
         let upto = wanted.map_or(ids.len(), |own| own.place);
-        let before = self.args.at.checked_sub(2).and_then(|index| thoughts.get(index));
+        let before = at.checked_sub(2).and_then(|index| thoughts.get(index));
         Ok(Prefix {
+            at,
             watermark: older(original, leased).min(upto),
             after: before.and_then(|own| moment(&own.card["created_at"])),
             until: moment(wanted.map_or(&original["ended_at"], |own| &own.card["created_at"])),
             cards: ids.into_iter().take(upto).collect(),
         })
+    }
+
+    /// When a step of the turn called a model.
+    async fn called_at(&self, step: &StepId) -> Result<Timestamp, Failure> {
+        let mut next = None::<String>;
+        loop {
+            let route = self.route(&["state", "steps"])?.query("agent_turn_id", Some(&self.turn));
+            let page = self.page(route, next.as_deref()).await?;
+            let mut items = page["items"].as_array().into_iter().flatten();
+            if let Some(found) = items.find(|item| item["step_id"] == step.as_str()) {
+                // A summary is asked for beside the calls that the turn goes on with.
+                let is_call = found["call_id"].is_string() && found["phase"] != "summary";
+                let made = moment(&found["created_at"]).filter(|_| is_call);
+                return made
+                    .ok_or_else(|| Failure::usage(format!("`--at`: step {step} is no call of a model")));
+            }
+            next = page["next_cursor"].as_str().map(str::to_owned);
+            if next.is_none() {
+                let turn = &self.turn;
+                return Err(Failure::not_found(format!("`--at`: step {step} is not one of turn {turn}"))
+                    .hint(format!("`cardwire turn steps {turn} --project {}` lists them", self.project)));
+            }
+        }
     }
 
     /// The cards of a box from a place on, in order. A worker need not say in a card which turn wrote it.

@@ -146,6 +146,11 @@ fn rp_06_an_unchanged_fork_sends_what_the_original_sent() {
             let again = stage.json(&["turn", "fork", &fork, "--at", "1"]);
             assert_eq!(hashes(stage, text(&again["fork"]["agent_turn_id"]))[0], then[at - 1], "call {at}");
         }
+        // A call may be named by its step.
+        for (at, step) in stage.steps(&turn).iter().filter(|step| step["call_id"].is_string()).enumerate() {
+            let sides = stage.json(&["turn", "fork", &turn, "--at", text(&step["step_id"])]);
+            assert_eq!(hashes(stage, text(&sides["fork"]["agent_turn_id"]))[0], then[at], "{step}");
+        }
         // What the turn itself has said is no older history.
         let sides = stage.json(&["turn", "fork", &turn, "--at", "3", "--without-layer", "checkpoint"]);
         let sent = stage.only_sent(text(&sides["fork"]["agent_id"]));
@@ -272,10 +277,20 @@ fn a_fork_that_cannot_be_as_asked_leaves_nothing() {
         let old = text(&stage.json(&["box", "show", &context])["card_ids"][0]).to_owned();
         let new = stage.home.put_card("How many boats?");
         let nowhere = "0192f0c123457abc8def0123456789ab";
+        stage.run(&crew("sequential", &["b"], json!([says("b", "Two.")])), "How many?", &[]).deliverable();
+        let theirs = text(&stage.steps(&turn_of(stage, "b"))[0]["step_id"]).to_owned();
         let there = || (stage.turns(), stage.json(&["agent", "list", "--limit", "500"]));
         let before = there();
         let pair = |old: &str, new: &str| format!("{old}={new}");
         for (code, options, words) in [
+            (2, vec!["--at", "0"], "`--at` must be 1 to 1"),
+            (2, vec!["--at", "first"], "--at"),
+            (3, vec!["--at", "step_zzz"], "step step_zzz is not one of turn"),
+            (3, vec!["--at", &theirs], "is not one of turn"),
+            (2, vec!["--model", ""], "--model"),
+            (2, vec!["--model", " "], "--model"),
+            (2, vec!["--instruction", ""], "--instruction"),
+            (2, vec!["--instruction", "  "], "--instruction"),
             (2, vec!["--without-layer", "zzz"], "--without-layer"),
             (2, vec!["--without-layer", "todo", "--without-layer", "query"], "--without-layer"),
             (2, vec!["--swap", "a=b"], "--swap"),
