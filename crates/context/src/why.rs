@@ -55,8 +55,15 @@ pub struct Why {
     pub tokens: u32,
 }
 
-/// Decides. What the manifest says comes first; the rest explains what the manifest does not mention.
-pub fn why(facts: &Facts) -> Why {
+/// Decides. What the manifest says comes first; the rest explains what the manifest does not mention. Nothing is said of a card
+/// that is not there: whether it is anywhere else is nobody's business (CB-08).
+pub fn why(facts: &Facts) -> Option<Why> {
+    let is_known =
+        facts.card_exists || facts.in_entries.is_some() || facts.omitted.is_some() || facts.repaired;
+    is_known.then(|| reason(facts))
+}
+
+fn reason(facts: &Facts) -> Why {
     let out = |cause, rule| Why { included: false, layer: None, cause, rule, tokens: facts.tokens };
     if let Some((layer, cause)) = facts.in_entries {
         return Why {
@@ -72,9 +79,6 @@ pub fn why(facts: &Facts) -> Why {
     }
     if let Some((layer, cause)) = facts.omitted {
         return Why { layer: Some(layer), ..out(cause, left_out(cause)) };
-    }
-    if !facts.card_exists {
-        return out(Cause::NotVisible, "There is no such card in this project.");
     }
     let after = facts.in_output_box == Some(Written::After);
     let given = facts.in_context_box || facts.in_memory || facts.in_output_box == Some(Written::Before);
@@ -158,7 +162,6 @@ mod tests {
     fn every_cause_that_leaves_a_card_out_is_told_with_what_it_would_have_cost() {
         let context = Facts { in_context_box: true, ..facts() };
         let table = [
-            (Facts { card_exists: false, ..facts() }, Cause::NotVisible),
             (Facts { omitted: Some((Layer::Checkpoint, Cause::Budget)), ..context }, Cause::Budget),
             (Facts { covered_by_summary: true, ..facts() }, Cause::Compacted),
             (Facts { visible: false, ..context }, Cause::Expired),
@@ -169,7 +172,7 @@ mod tests {
             (facts(), Cause::NotGranted),
         ];
         for (facts, cause) in table {
-            let why = why(&facts);
+            let why = why(&facts).unwrap();
             assert_eq!((why.included, why.cause, why.tokens), (false, cause, 9), "{facts:?}");
         }
     }
@@ -177,11 +180,27 @@ mod tests {
     /// RP-04
     #[test]
     fn what_the_manifest_says_comes_first() {
-        let kept = why(&Facts { in_entries: Some((Layer::Turn, Cause::Own)), visible: false, ..facts() });
+        let kept = Facts { in_entries: Some((Layer::Turn, Cause::Own)), visible: false, ..facts() };
+        let kept = why(&kept).unwrap();
         assert_eq!((kept.included, kept.layer, kept.cause), (true, Some(Layer::Turn), Cause::Own));
         assert_eq!(kept.rule, "This turn wrote it or was told it.");
-        let added = why(&Facts { repaired: true, ..facts() });
+        let added = why(&Facts { repaired: true, ..facts() }).unwrap();
         assert_eq!((added.included, added.layer, added.cause), (true, None, Cause::Repair));
+    }
+
+    /// RP-04, CB-08
+    #[test]
+    fn rp_04_nothing_is_said_of_a_card_that_is_not_there() {
+        let nowhere = Facts { card_exists: false, ..facts() };
+        assert_eq!(why(&nowhere), None);
+        // What the manifest tells of it stays true, whatever became of the card.
+        for told in [
+            Facts { in_entries: Some((Layer::Turn, Cause::Own)), ..nowhere },
+            Facts { omitted: Some((Layer::Checkpoint, Cause::Budget)), ..nowhere },
+            Facts { repaired: true, ..nowhere },
+        ] {
+            assert!(why(&told).is_some(), "{told:?}");
+        }
     }
 
     /// RP-04

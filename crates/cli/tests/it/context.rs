@@ -187,6 +187,11 @@ fn calls_are_explained(backend: Backend) {
     let answer = home.json(&["context", "why", "-p", "p1", two, &stranger]);
     assert_eq!((&answer["included"], &answer["reason"]), (&json!(false), &json!("not_granted")));
 
+    let nowhere = "0192f0c123457abc8def0123456789ab";
+    for word in ["why", "why-not"] {
+        home.cardwire(&["context", word, "-p", "p1", two, nowhere]).failed(3, nowhere);
+    }
+
     what_is_no_call_is_not_found(home, &turn, &epoch);
 
     // RP-02: what is missing is named.

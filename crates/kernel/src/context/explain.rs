@@ -115,7 +115,8 @@ impl Kernel {
         if let Some(card) = card.filter(|_| facts.in_entries.is_none() && facts.omitted.is_none()) {
             self.look_further(project, &call, &card, &mut facts).await?;
         }
-        Ok(WhyAnswer { call_id, card_id, why: why::why(&facts) })
+        let missing = || Rejection::NotFound { what: "card", id: card_id.to_string() };
+        Ok(WhyAnswer { call_id, card_id, why: why::why(&facts).ok_or_else(missing)? })
     }
 
     /// What the turn, its session and its grants say of a card that the manifest does not mention.

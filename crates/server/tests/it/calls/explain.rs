@@ -9,6 +9,7 @@ on_both! {
     rp_03_turns_are_compared_by_their_last_call;
     rp_04_why_a_card_is_there;
     rp_04_why_a_card_is_not_there;
+    rp_04_a_card_that_is_not_in_the_project_is_not_found;
     bad_questions_are_refused;
 }
 
@@ -139,17 +140,12 @@ async fn rp_04_why_a_card_is_not_there(api: Api) {
         (&fields, json!("checkpoint"), "not_a_message"),
         (&later, json!(null), "not_visible"),
         (&elsewhere, json!(null), "not_granted"),
-        (NOBODY, json!(null), "not_visible"),
     ] {
         let answer = why(&api, &made, card).await;
         assert_eq!((&answer["included"], &answer["reason"]), (&json!(false), &json!(reason)), "{answer}");
         assert_eq!(answer["layer"], layer, "{answer}");
         assert!(!answer["rule"].as_str().unwrap().is_empty());
-        assert_eq!(
-            answer["tokens"].as_u64().unwrap() > 0,
-            card != NOBODY,
-            "what it would have cost: {answer}"
-        );
+        assert!(answer["tokens"].as_u64().unwrap() > 0, "what it would have cost: {answer}");
     }
     assert_eq!(why(&api, &whole, &history).await["included"], true);
     // Compacted away.
@@ -174,6 +170,22 @@ async fn rp_04_why_a_card_is_not_there(api: Api) {
     api.clock.advance(1);
     let later = call(&api, &second, json!({})).await;
     assert_eq!(why(&api, &later, &covered).await["reason"], "not_granted", "no summary says it any more");
+}
+
+/// CB-08: one of another project is like one that is nowhere.
+async fn rp_04_a_card_that_is_not_in_the_project_is_not_found(api: Api) {
+    let theirs = api.card("p2", "theirs").await;
+    let leased = api.running("a1").await;
+    let made = call(&api, &leased, json!({})).await;
+    let id = made["call_id"].as_str().unwrap();
+    for card in [NOBODY, &theirs] {
+        let reply = api.get(&format!("/projects/p1/context:why?call={id}&card={card}")).await;
+        reply.expect_error(404, "not_found");
+        let message = reply.json()["error"]["message"].as_str().unwrap().to_owned();
+        assert!(message.contains("card") && message.contains(card), "{message}");
+    }
+    let unseen = api.card("p1", "nobody was told").await;
+    assert_eq!(why(&api, &made, &unseen).await["reason"], "not_granted");
 }
 
 async fn bad_questions_are_refused(api: Api) {
