@@ -40,6 +40,13 @@ pub struct Fitted<'a> {
     pub tokens: u32,
 }
 
+impl Fitted<'_> {
+    /// Tokens of the whole request, had there been room for all of it.
+    pub fn wanted(&self) -> u32 {
+        self.omitted.iter().fold(self.tokens, |sum, (piece, _)| sum.saturating_add(piece.tokens))
+    }
+}
+
 /// Even the least that must be sent is too much.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("the request needs at least {needed} tokens, and {available} are available")]

@@ -405,14 +405,15 @@ impl Kernel {
         (arrange(layers, setup.placement), left_out)
     }
 
-    /// What of it is sent, repaired where providers would refuse it.
+    /// What of it is sent through such a window, repaired where providers would refuse it.
     pub(super) fn fitted<'a>(
         &self,
         setup: &Setup,
+        window: Option<u32>,
         pieces: &[Piece<'a>],
     ) -> Result<(Fitted<'a>, Linted<'a>), Invalid> {
         let fixed = setup.tools.as_ref().map_or(0, |card| self.counts.card(setup.tokenizer, card));
-        let budget = Budget { window: setup.window, reserve: setup.reserve, fixed };
+        let budget = Budget { window, reserve: setup.reserve, fixed };
         let added = |linted: &Linted<'_>| {
             let tokens = |repair: &NewRepair| setup.tokenizer.count_text(repair.content.as_str());
             linted.repairs.iter().map(tokens).fold(0, u32::saturating_add)
@@ -434,7 +435,7 @@ impl Kernel {
         step_id: &StepId,
     ) -> Result<Made, KernelError> {
         let (pieces, mut left_out) = self.arranged(setup, parts);
-        let (fitted, linted) = self.fitted(setup, &pieces)?;
+        let (fitted, linted) = self.fitted(setup, setup.window, &pieces)?;
         let spec = RequestSpec {
             provider: setup.provider,
             model: &setup.model,
@@ -449,6 +450,7 @@ impl Kernel {
         let entries = manifest::entries(&fitted.kept, &linted.omitted)
             .map_err(|error| cardwire_store::StoreError::Internal(error.to_string()))?;
         let leaves_out_memory = fitted.omitted.iter().any(|(piece, _)| piece.cause == Cause::Memory);
+        let wanted = fitted.wanted();
         left_out.extend(fitted.omitted);
         left_out.extend(linted.omitted_of(&fitted.kept));
         let manifest = Manifest {
@@ -472,7 +474,7 @@ impl Kernel {
             body,
             records,
             shows_knowledge,
-            wanted: tokens_of(&pieces),
+            wanted,
             leaves_out_memory,
         })
     }
@@ -560,10 +562,6 @@ pub(super) struct Made {
     pub(super) wanted: u32,
     /// Some of what the session remembers found no room.
     pub(super) leaves_out_memory: bool,
-}
-
-pub(super) fn tokens_of(pieces: &[Piece<'_>]) -> u32 {
-    pieces.iter().fold(0_u32, |sum, piece| sum.saturating_add(piece.tokens))
 }
 
 fn is_pinned(card: &Card) -> bool {

@@ -2,11 +2,11 @@
 //! makes the call.
 
 use super::{
-    call::{CallRequest, Made, Parts, Setup, tokens_of},
+    call::{CallRequest, Made, Parts, Setup},
     pieces::Material,
 };
 use crate::{Caller, CompactRequest, Compacted, Kernel, KernelError};
-use cardwire_context::compaction;
+use cardwire_context::{compaction, piece::Piece};
 use cardwire_model::ProjectId;
 use cardwire_protocol::{Rejection, session::turn as memory};
 
@@ -30,7 +30,7 @@ impl Kernel {
         };
         let key = &read.key;
         let (pieces, _) = self.arranged(setup, parts);
-        if !compaction::should_compact(tokens_of(&pieces), threshold) {
+        if !compaction::should_compact(self.tokens_of(setup, &pieces), threshold) {
             return Ok(false);
         }
         // A stale holder must not cause it (NF-03).
@@ -49,6 +49,13 @@ impl Kernel {
                 Ok(false)
             }
         }
+    }
+
+    /// Tokens of the whole request, had it all the room there is: what its manifest would call the total.
+    fn tokens_of(&self, setup: &Setup, pieces: &[Piece<'_>]) -> u32 {
+        let sum = || pieces.iter().fold(0_u32, |sum, piece| sum.saturating_add(piece.tokens));
+        // What cannot be repaired may be what is summarised; if not, whoever makes the request is told.
+        self.fitted(setup, None, pieces).map_or_else(|_| sum(), |(fitted, _)| fitted.tokens)
     }
 
     /// Whether the caller is to have the session summarised, where nobody here can (CP-01): only if the project says when.

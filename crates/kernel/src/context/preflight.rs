@@ -76,7 +76,7 @@ impl Kernel {
         for piece in &pieces {
             *layers.entry(piece.layer).or_default() += u64::from(piece.tokens);
         }
-        let (omitted, problem) = match self.fitted(&setup, &pieces) {
+        let (omitted, problem) = match self.fitted(&setup, setup.window, &pieces) {
             Ok((fitted, _)) => (fitted.omitted.iter().map(|(piece, _)| u64::from(piece.tokens)).sum(), None),
             Err(problem) => (0, Some(problem)),
         };

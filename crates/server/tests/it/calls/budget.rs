@@ -3,7 +3,7 @@
 use super::{call, on, request, said, show};
 use crate::support::{Api, Scribe, on_both};
 use cardwire_kernel::ContextConfig;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 on_both! {
@@ -11,6 +11,7 @@ on_both! {
     ob_02_what_must_be_sent_and_does_not_fit_is_an_error;
     cp_01_a_long_conversation_is_compacted_first;
     cp_01_a_call_tells_its_worker_that_the_session_is_to_be_compacted;
+    cp_01_the_list_of_tools_counts;
     nf_03_a_stale_holder_compacts_nothing;
     kn_04_a_call_tells_which_knowledge_it_shows;
     kn_04_the_experience_of_a_session_knows_what_its_calls_were_shown;
@@ -104,6 +105,30 @@ async fn cp_01_a_call_tells_its_worker_that_the_session_is_to_be_compacted(api: 
     let worker = call(&api, &leased, json!({ "process": "map_reduce_worker" })).await;
     assert!(worker.get("compaction_due").is_none(), "W-16");
     assert!(call(&api, &alone, json!({})).await.get("compaction_due").is_none(), "there is no session");
+}
+
+/// What the manifest calls the total decides, whoever summarises.
+async fn cp_01_the_list_of_tools_counts(api: Api) {
+    talk(&api).await;
+    let more = json!({ "runtime_config": { "session_id": "s" } });
+    let leased = on(&api, "a1", &[api.card("p1", "and now?").await], more).await;
+    let tools =
+        json!({ "tools": [{ "type": "function", "function": { "name": "look", "description": "Looks." } }] });
+    let total = |call: &Value| call["total_tokens"].as_u64().unwrap();
+    let (bare, with) = (call(&api, &leased, json!({})).await, call(&api, &leased, tools.clone()).await);
+    assert!(total(&bare) < total(&with) - 1, "{bare} {with}");
+    api.settle(json!({ "compact_threshold": total(&with), "min_keep_entries": 2 })).await;
+    assert!(call(&api, &leased, tools.clone()).await.get("compaction_due").is_none(), "just so");
+    api.settle(json!({ "compact_threshold": total(&with) - 1, "min_keep_entries": 2 })).await;
+    assert!(call(&api, &leased, json!({})).await.get("compaction_due").is_none());
+    assert_eq!(call(&api, &leased, tools.clone()).await["compaction_due"], true);
+    let scribe = Arc::new(Scribe::new(&[Ok("the gist")]));
+    let server =
+        api.again(ContextConfig { summariser: Some(Arc::clone(&scribe) as _), ..ContextConfig::default() });
+    call(&server, &leased, json!({})).await;
+    assert!(scribe.asked.lock().unwrap().is_empty());
+    call(&server, &leased, tools).await;
+    assert_eq!(scribe.asked.lock().unwrap().len(), 1);
 }
 
 async fn nf_03_a_stale_holder_compacts_nothing(api: Api) {
