@@ -120,7 +120,7 @@ impl Turns for PostgresStore {
         let limit = to_limit(limit);
         let parts = Parts::new(filter);
         let mut params: Vec<Param<'_>> = vec![&project, &at, &id, &limit, &parts.trace];
-        params.extend([&parts.from as Param<'_>, &parts.until, &parts.step_status]);
+        params.extend([&parts.from as Param<'_>, &parts.until, &parts.step_status, &parts.step_phase]);
         let statement = parts.choose(
             [sql::STEPS, sql::STEPS_OF_AGENT, sql::STEPS_OF_TURN],
             [&[], &[&parts.agent], &[&parts.agent, &parts.turn]],
@@ -247,6 +247,7 @@ struct Parts<'a> {
     phase: Option<&'static str>,
     status: Option<&'static str>,
     step_status: Option<&'a str>,
+    step_phase: Option<&'a str>,
     turns_only: bool,
     from: Option<i64>,
     until: Option<i64>,
@@ -263,6 +264,7 @@ impl<'a> Parts<'a> {
             phase: filter.phase.map(EdgePhase::as_str),
             status: filter.inbox_status.map(InboxStatus::as_str),
             step_status: filter.step_status.as_deref(),
+            step_phase: filter.step_phase.as_deref(),
             turns_only: filter.turns_only,
             from: filter.from.map(Timestamp::micros),
             until: filter.until.map(Timestamp::micros),

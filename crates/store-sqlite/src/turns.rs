@@ -192,6 +192,7 @@ impl Turns for SqliteStore {
                 filter.from.map(Timestamp::micros),
                 filter.until.map(Timestamp::micros),
                 filter.step_status,
+                filter.step_phase,
             ];
             let by = [sql::STEPS, sql::STEPS_OF_AGENT, sql::STEPS_OF_TURN];
             all(conn, narrowest(&filter, by), wanted, codec::step)

@@ -29,6 +29,8 @@ pub struct RowFilter {
     pub inbox_status: Option<InboxStatus>,
     /// Steps that ended so.
     pub step_status: Option<String>,
+    /// Steps of this phase.
+    pub step_phase: Option<String>,
     /// Audit rows of this actor.
     pub actor: Option<String>,
     /// Only inbox rows of turns, not of reports and stops.

@@ -48,6 +48,7 @@ pub fn step_is_wanted(filter: &RowFilter, step: &Step) -> bool {
         && passes(filter.turn_id.as_ref(), Some(&step.turn_id))
         && passes(filter.trace_id.as_ref(), Some(&step.trace_id))
         && passes(filter.step_status.as_ref(), step.status.as_ref())
+        && passes(filter.step_phase.as_ref(), Some(&step.phase))
         && in_time(filter, step.created_at)
 }
 

@@ -71,6 +71,7 @@ pub(super) const ENDPOINTS: &[Endpoint] = &[
         AGENT_TURN_ID,
         TRACE_ID,
         text("status", "Only those whose worker says this of their end."),
+        text("phase", "Only those of this phase."),
         SINCE,
         UNTIL,
         CURSOR,

@@ -87,7 +87,11 @@ pub(crate) async fn inbox(request: Request) -> Answer {
 
 pub(crate) async fn steps(request: Request) -> Answer {
     let (limit, before) = (request.page_limit()?, dated_place(&request)?);
-    let filter = RowFilter { step_status: request.printable("status")?, ..row_filter(&request)? };
+    let filter = RowFilter {
+        step_status: request.printable("status")?,
+        step_phase: request.printable("phase")?,
+        ..row_filter(&request)?
+    };
     let page = request.state.kernel.list_steps(request.project()?, &filter, before.as_ref(), limit).await?;
     let cursor = |step: &Step| dated_cursor((step.created_at, &step.id));
     respond::ok(&StepList {

@@ -3,6 +3,6 @@ SELECT step_id, agent_id, agent_turn_id, turn_epoch, phase, status, call_id, req
 FROM state_agent_steps INDEXED BY state_agent_steps_by_agent
 WHERE project_id = ?1 AND agent_id = ?2 AND (created_at, step_id) < (?4, ?5)
   AND (?7 IS NULL OR trace_id = ?7) AND (?8 IS NULL OR created_at >= ?8) AND (?9 IS NULL OR created_at < ?9)
-  AND (?10 IS NULL OR status = ?10)
+  AND (?10 IS NULL OR status = ?10) AND (?11 IS NULL OR phase = ?11)
 ORDER BY created_at DESC, step_id DESC
 LIMIT ?6

@@ -86,6 +86,7 @@ pub async fn steps_are_listed_newest_first_by_every_filter(store: Arc<dyn Store>
         steps.push(Step {
             trace_id: format!("trace-{}", number % 3),
             status: (number % 3 != 0).then(|| format!("状态-{}", number % 2)),
+            phase: format!("阶段-{}", number % 3),
             created_at: at(100 + number as i64 / 4),
             ..step(name, &turns[number % 2])
         });
@@ -119,6 +120,22 @@ pub async fn steps_are_listed_newest_first_by_every_filter(store: Arc<dyn Store>
                 ..none.clone()
             },
             Box::new(|step| step.agent_id.as_str() == "a" && step.status.as_deref() == Some("状态-0")),
+        ),
+        (
+            RowFilter { step_phase: Some("阶段-1".to_owned()), ..none.clone() },
+            Box::new(|step| step.phase == "阶段-1"),
+        ),
+        (
+            RowFilter { step_phase: Some("阶段-1".to_owned()), turn_id: Some(turn), ..none.clone() },
+            Box::new(move |step| step.turn_id == turn && step.phase == "阶段-1"),
+        ),
+        (
+            RowFilter {
+                step_phase: Some("阶段-0".to_owned()),
+                agent_id: Some(agent_id("a")),
+                ..none.clone()
+            },
+            Box::new(|step| step.agent_id.as_str() == "a" && step.phase == "阶段-0"),
         ),
         (RowFilter { from: Some(at(101)), ..none.clone() }, Box::new(|step| step.created_at == at(101))),
         (RowFilter { until: Some(at(101)), ..none.clone() }, Box::new(|step| step.created_at == at(100))),

@@ -86,7 +86,7 @@ impl Generator {
     pub fn filter(&mut self, realm: &Realm) -> RowFilter {
         let mut filter = RowFilter::default();
         for _ in 0..self.rng.below(3) {
-            match self.rng.below(10) {
+            match self.rng.below(11) {
                 0 => filter.agent_id = Some(self.any_agent(realm)),
                 1 => filter.turn_id = Some(self.any_turn(realm)),
                 2 => filter.trace_id = Some(self.trace()),
@@ -96,6 +96,7 @@ impl Generator {
                 6 => filter.inbox_status = self.rng.pick(InboxStatus::ALL).copied(),
                 7 => filter.turns_only = true,
                 8 => filter.step_status = self.maybe_text(),
+                9 => filter.step_phase = self.maybe_text(),
                 _ => {
                     let from = self.some_time_ago();
                     filter.from = Some(from);

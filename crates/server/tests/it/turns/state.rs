@@ -186,7 +186,8 @@ async fn steps_and_edges_are_filtered_and_paged(api: Api) {
     let trace = api.turn(&leased.turn).await["trace_id"].as_str().unwrap().to_owned();
     for n in 0..5 {
         let status = if n % 2 == 0 { "done" } else { "failed" };
-        let step = json!({ "step_id": format!("step_{n}"), "phase": "x", "status": status });
+        let phase = if n == 3 { "y" } else { "x" };
+        let step = json!({ "step_id": format!("step_{n}"), "phase": phase, "status": status });
         api.verb(&leased, "/steps", step).await.expect(201);
     }
     let newest = ["step_4", "step_3", "step_2", "step_1", "step_0"];
@@ -203,6 +204,8 @@ async fn steps_and_edges_are_filtered_and_paged(api: Api) {
         assert_eq!(pages(&api, &list, "step_id").await, ["step_3", "step_1"], "{filter}");
     }
     assert!(pages(&api, "state/steps?status=Done", "step_id").await.is_empty());
+    assert_eq!(pages(&api, "state/steps?phase=y", "step_id").await, ["step_3"]);
+    assert_eq!(pages(&api, "state/steps?phase=x&status=failed&agent=a1", "step_id").await, ["step_1"]);
     api.verb(&leased, ":suspend", json!({ "waiting_tool_call_ids": ["c1"] })).await.expect(200);
     api.report(&leased, "c1", json!({ "result": 1 })).await.expect(200);
     let edges = async |query: &str| {
