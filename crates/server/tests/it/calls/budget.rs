@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 on_both! {
     ob_02_what_does_not_fit_is_left_out_and_listed;
+    ob_02_what_is_not_sent_is_not_counted;
     ob_02_what_must_be_sent_and_does_not_fit_is_an_error;
     cp_01_a_long_conversation_is_compacted_first;
     cp_01_a_call_tells_its_worker_that_the_session_is_to_be_compacted;
@@ -38,6 +39,17 @@ async fn ob_02_what_does_not_fit_is_left_out_and_listed(api: Api) {
     assert!(texts.contains(&"recent".to_owned()) && texts.contains(&"do it".to_owned()), "{texts:?}");
     let shown = show(&api, &less, "?render=true").await;
     assert_eq!((&shown["hash_ok"], &shown["manifest"]["omissions"]), (&json!(true), &less["omissions"]));
+}
+
+async fn ob_02_what_is_not_sent_is_not_counted(api: Api) {
+    let leased = on(&api, "a1", &[api.card("p1", "do it").await], json!({})).await;
+    let before = call(&api, &leased, json!({})).await;
+    let blank = json!({ "content": " ", "metadata": { "type": "agent.thought" } });
+    api.verb(&leased, "/cards", blank).await.expect(200);
+    let after = call(&api, &leased, json!({})).await;
+    assert_eq!(after["omissions"][0]["reason"], "empty");
+    assert_eq!(after["request"], before["request"]);
+    assert_eq!(after["total_tokens"], before["total_tokens"]);
 }
 
 async fn ob_02_what_must_be_sent_and_does_not_fit_is_an_error(api: Api) {
