@@ -34,10 +34,15 @@ pub fn of(branch: &Branch, card: Option<&Card>, tokens: u32) -> View {
         return nothing("missing_deliverable_card_id");
     }
     let Some(card) = card else { return nothing("deliverable_read_failed") };
-    let error = branch.error_detail.as_deref().filter(|_| branch.status != BranchStatus::Success);
+    let error = detail(branch).filter(|_| branch.status != BranchStatus::Success);
     let error = error.and_then(|error| cut(error, error_share(tokens))).map_or(0, |error| cost(&error));
     let room = tokens.saturating_sub(ENTRY).saturating_sub(error);
     View { summary: text_of(card).and_then(|text| cut(&text, room)), error_code: None }
+}
+
+/// What a branch says of its error, if it says something.
+fn detail(branch: &Branch) -> Option<&str> {
+    branch.error_detail.as_deref().filter(|detail| !detail.trim().is_empty())
 }
 
 /// What of a share an error may take: half of what its entry leaves.
@@ -126,7 +131,7 @@ pub fn entry(branch: &Branch, view: &View, tokens: u32) -> Value {
     }
     if branch.status != BranchStatus::Success {
         let code = branch.error_code.as_deref().or(view.error_code);
-        let error = branch.error_detail.as_deref().or(code);
+        let error = detail(branch).or(code);
         if let Some(error) = error.and_then(|error| cut(error, error_share(tokens))) {
             entry["error"] = error.into();
         }

@@ -52,8 +52,10 @@ impl Provision {
         ])?;
         let refuse = |code: RefusalCode, what: &str| Rejection::refused(code, what);
         let wrong = || refuse(RefusalCode::InvalidAction, "action must be one of ensure, create, derive");
-        let action = args.optional("action").map_err(|_| wrong())?;
-        let action = action.unwrap_or_else(|| "ensure".to_owned()).to_ascii_lowercase();
+        let action = match given.get("action") {
+            None | Some(Value::Null) => "ensure".to_owned(),
+            Some(action) => action.as_str().ok_or_else(wrong)?.trim().to_ascii_lowercase(),
+        };
         if !["ensure", "create", "derive"].contains(&action.as_str()) {
             return Err(wrong());
         }

@@ -150,6 +150,7 @@ pub(crate) fn provision(
     let created = json!({ "created": existing.is_none() });
     let mut event = moment.event(EventKind::AgentProvisioned, &agent.id, &created);
     event.agent_id = Some(agent.id.clone());
+    event.channel = by.channel.as_str().to_owned();
     event.trace_id = by.trace_id.map(str::to_owned);
     commit.events.push(event);
     let detail = json!({ "profile_name": agent.profile_name.as_str() });

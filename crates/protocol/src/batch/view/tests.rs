@@ -41,6 +41,9 @@ fn bm_12_what_cannot_be_read_is_said_by_a_code() {
     let gone = Branch { deliverable: Some(card_id(1)), ..branch(0, BranchStatus::Failed) };
     assert_eq!(of(&gone, None, ROOM).error_code, Some("deliverable_read_failed"));
     assert_eq!(entry(&gone, &of(&gone, None, ROOM), ROOM)["error"], "deliverable_read_failed");
+    let silent =
+        Branch { error_detail: Some(" ".to_owned()), error_code: Some("broken".to_owned()), ..gone.clone() };
+    assert_eq!(entry(&silent, &of(&silent, None, ROOM), ROOM)["error"], "broken", "blanks say nothing");
 }
 
 #[test]

@@ -88,6 +88,8 @@ fn pm_02_the_agent_and_the_edge_are_one_commit_and_nothing_new_is_nothing() {
     assert_eq!(*agent.as_ref(), first.outcome.0);
     assert_eq!((edge.action, edge.target_agent.as_str()), (IdentityAction::Provision, "a"));
     assert_eq!(edge.source_agent.as_ref().map(AgentId::as_str), Some("boss"));
+    // Who listens on the channel hears of it there.
+    assert_eq!((edge.channel.as_str(), &*first.commit.events[0].channel), ("team", "team"));
     assert_eq!((edge.channel.as_str(), edge.trace_id.as_deref()), ("team", Some("t")));
     let facts = json!({
         "profile_box_id": box_id(50).to_string(),
@@ -160,6 +162,8 @@ fn pm_03_name_and_metadata_may_change() {
 fn pm_04_each_refusal_has_its_code() {
     for (args, code) in [
         (json!({ "agent_id": "a", "action": "destroy" }), "invalid_action"),
+        (json!({ "agent_id": "a", "action": " " }), "invalid_action"),
+        (json!({ "agent_id": "a", "action": 1 }), "invalid_action"),
         (json!({ "action": "ensure" }), "missing_agent_id"),
         (json!({ "agent_id": "  " }), "missing_agent_id"),
         (json!({ "agent_id": "a", "tags": "x" }), "invalid_tags"),
