@@ -5,7 +5,7 @@ use cardwire_kernel::{
     Preflight,
     protocol::{
         batch,
-        pmo::calls::{Answered, Call, RunOptions},
+        pmo::calls::{Answered, Call, ReusedOutput, RunOptions},
         turn::{Proof, append::check_call_id},
     },
 };
@@ -100,7 +100,10 @@ impl CallIn {
             carries_out: self.tool_call_id,
             run: RunOptions {
                 runtime_config: runtime_config.unwrap_or_else(CanonicalJson::empty_object),
-                fresh_output: self.fresh_output,
+                output: match self.fresh_output {
+                    true => ReusedOutput::New,
+                    false => settings.output.single_writer.into(),
+                },
             },
         })
     }

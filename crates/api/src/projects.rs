@@ -51,8 +51,20 @@ pub struct SettingsDoc {
     pub pmo: Option<PmoDoc>,
     /// Who may delegate.
     pub delegation: Option<DelegationDoc>,
+    /// Where agents write.
+    pub output: Option<OutputDoc>,
     /// What models are sent.
     pub context: Option<ContextDoc>,
+}
+
+/// Where agents write.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OutputDoc {
+    /// What an agent that is used again writes on: `serial` (the default): the box it has; `strict`: a new one if a turn of it
+    /// is live.
+    #[schema(value_type = Option<String>, pattern = "^(serial|strict)$")]
+    pub single_writer: Option<String>,
 }
 
 /// Bounds of orchestration. A number that is 0 or less means the default.
@@ -251,7 +263,7 @@ mod tests {
                 "fork_join_max_tasks": 1, "fork_join_deadline_seconds": 2, "max_tree_turns": 3,
                 "max_open_turns": 4,
             },
-            "delegation": { "require_policy": true },
+            "delegation": { "require_policy": true }, "output": { "single_writer": "strict" },
         });
         let settings: ProjectSettings = serde_json::from_value(all).unwrap();
         let shown = serde_json::to_value(&settings).unwrap();

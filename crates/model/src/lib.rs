@@ -55,8 +55,8 @@ pub use manifest::{
 pub use message::{Message, Speaker};
 pub use passage::{Embedding, Passage, PassageKind, Shelf};
 pub use project::{
-    ContextSettings, DelegationSettings, ExperienceSettings, InheritMode, KnowledgeSettings, PmoSettings,
-    Project, ProjectSettings, Realm, Revision,
+    ContextSettings, DelegationSettings, ExperienceSettings, InheritMode, KnowledgeSettings, OutputSettings,
+    PmoSettings, Project, ProjectSettings, Realm, Revision, SingleWriter,
 };
 pub use resource::{Resource, ResourceKind};
 pub use roster::{Agent, IdentityAction, IdentityEdge, MCP_SEPARATOR, Profile, allows_tool, names_tool};

@@ -123,6 +123,9 @@ pub struct ProjectSettings {
     /// Who may delegate.
     #[serde(default, skip_serializing_if = "DelegationSettings::is_default")]
     pub delegation: DelegationSettings,
+    /// Where agents write.
+    #[serde(default, skip_serializing_if = "OutputSettings::is_default")]
+    pub output: OutputSettings,
     /// What models are sent.
     #[serde(default, skip_serializing_if = "ContextSettings::is_default")]
     pub context: ContextSettings,
@@ -270,6 +273,32 @@ impl DelegationSettings {
     fn is_default(&self) -> bool {
         *self == Self::default()
     }
+}
+
+/// Where agents write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OutputSettings {
+    /// What an agent that is used again writes on.
+    #[serde(default)]
+    pub single_writer: SingleWriter,
+}
+
+impl OutputSettings {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// What an agent that is used again writes on (PM-07).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SingleWriter {
+    /// The box it has: its turns come one after the other.
+    #[default]
+    Serial,
+    /// A new one if a turn of it is live.
+    Strict,
 }
 
 /// Access settings.

@@ -144,11 +144,12 @@ impl Kernel {
         looked: &mut Looked,
     ) -> Result<bool, KernelError> {
         let realm = Realm::from(project.clone());
+        let reused = self.live_project(project).await?.settings.output.single_writer.into();
         let mut stands = false;
         for row in standing.pending.iter().take(count) {
             let keys = Keys { agent: row.agent_id.clone(), ..Keys::default() };
             let mut snapshot = self.store.load(&realm, &keys).await?;
-            let output = branch::output_box(&snapshot);
+            let output = branch::output_box(&snapshot, reused);
             let profile = snapshot.agent.as_ref().map(|agent| agent.profile_box);
             let keys = Keys {
                 boxes: [profile, row.context_box, output].into_iter().flatten().collect(),
@@ -157,7 +158,7 @@ impl Kernel {
             };
             let found = self.store.load(&realm, &keys).await?;
             (snapshot.boxes, snapshot.writers) = (found.boxes, found.writers);
-            match branch::dispatch(&snapshot, project, &standing.batch, row, moment) {
+            match branch::dispatch(&snapshot, project, &standing.batch, row, reused, moment) {
                 Ok(decision) => stands |= self.applied(decision.commit, looked, "dispatch").await?,
                 Err(Rejection::Lost(agent)) => {
                     self.rebuild_at(project, &caller(), &agent, Some(moment.now)).await?;

@@ -4,7 +4,7 @@
 use super::fork::dispatched;
 use crate::{
     Decision, Moment, Refusal, Rejection, Verdict,
-    pmo::delegate::current_output,
+    pmo::{calls::ReusedOutput, delegate::current_output},
     turn::dispatch::{self, Dispatch, Dispatched},
 };
 use cardwire_model::{
@@ -22,9 +22,9 @@ const GIVEN_UP_AFTER: i64 = 60;
 /// The error of a branch that was given up before its turn was leased. That turn is still there to be swept.
 pub(super) const UNAVAILABLE: &str = "downstream_unavailable";
 
-/// The box that the agent of a branch writes on, if it has one.
-pub fn output_box(snapshot: &Snapshot) -> Option<BoxId> {
-    current_output(snapshot.head.as_ref())
+/// The box that the agent of a branch writes on, if it has one to write on.
+pub fn output_box(snapshot: &Snapshot, output: ReusedOutput) -> Option<BoxId> {
+    current_output(snapshot.head.as_ref()).filter(|_| output.keeps(snapshot.head.as_ref()))
 }
 
 /// Dispatches a branch that waits for it. `snapshot` has the agent, its head, the branch's boxes and who writes them.
@@ -33,13 +33,15 @@ pub fn dispatch(
     project: &ProjectId,
     batch: &Batch,
     branch: &Branch,
+    output: ReusedOutput,
     moment: &Moment,
 ) -> Result<Decision<BranchStatus>, Rejection> {
     let turn = Dispatch {
         agent_id: branch.agent_id.clone(),
         profile_box: snapshot.agent.as_ref().map(|agent| agent.profile_box),
         context_box: branch.context_box,
-        output_box: output_box(snapshot).filter(|id| snapshot.boxes.get(id).is_none_or(|head| !head.sealed)),
+        output_box: output_box(snapshot, output)
+            .filter(|id| snapshot.boxes.get(id).is_none_or(|head| !head.sealed)),
         turn_id: branch.turn_id,
         correlation_id: None,
         channel: batch.channel.clone(),

@@ -11,7 +11,7 @@ use crate::{
     Decision, Moment, RefusalCode, Rejection,
     pmo::{
         budget::Budget,
-        calls::{self, Answered, Call, RunOptions},
+        calls::{self, Answered, Call},
         delegate::{self, Delegate, Strategy},
     },
     turn::{
@@ -49,7 +49,7 @@ pub fn decide(
     given: &Given,
     moment: &Moment,
 ) -> Result<Decision<Answered>, Rejection> {
-    if fork.parallel > 0 && call.run != RunOptions::default() {
+    if fork.parallel > 0 && call.run.is_of_a_run() {
         // Branches that start later are started from their rows, which do not know it.
         return Err(
             Invalid::field("args/max_parallel", "cannot be given together with settings of the run").into()

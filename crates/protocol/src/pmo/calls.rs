@@ -8,7 +8,7 @@ use crate::{
 use cardwire_model::{
     AgentId, AuditAction, AuditVerdict, BatchId, BatchStatus, CanonicalJson, Card, CardDraft, CardId,
     Channel, Commit, Head, InboxItem, InheritMode, Invalid, Live, LiveState, NewAudit, Nudge, Origin,
-    PmoSettings, ProjectId, Snapshot, ToolCall, TurnEpoch, TurnId, Write, card::ToolStatus,
+    PmoSettings, ProjectId, SingleWriter, Snapshot, ToolCall, TurnEpoch, TurnId, Write, card::ToolStatus,
 };
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
@@ -56,13 +56,52 @@ pub struct Call {
 pub struct RunOptions {
     /// Their settings: an object.
     pub runtime_config: CanonicalJson,
-    /// An agent that is there writes on a new box, not on the one it has (PM-07): what it knows comes from its context.
-    pub fresh_output: bool,
+    /// What an agent that is there writes on.
+    pub output: ReusedOutput,
+}
+
+impl RunOptions {
+    /// Whether they are settings of a run, which only the call knows.
+    pub fn is_of_a_run(&self) -> bool {
+        self.output == ReusedOutput::New || self.runtime_config != CanonicalJson::empty_object()
+    }
+}
+
+/// What an agent that is there writes on (PM-07).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ReusedOutput {
+    /// The box it has.
+    #[default]
+    Kept,
+    /// The same, unless a turn of it is live: the project wants it so.
+    NewIfLive,
+    /// A new one: what it knows comes from its context.
+    New,
+}
+
+impl ReusedOutput {
+    /// Whether an agent with this head keeps the box it has.
+    pub fn keeps(self, head: Option<&Head>) -> bool {
+        match self {
+            Self::Kept => true,
+            Self::NewIfLive => head.is_none_or(|head| head.live.is_none()),
+            Self::New => false,
+        }
+    }
+}
+
+impl From<SingleWriter> for ReusedOutput {
+    fn from(setting: SingleWriter) -> Self {
+        match setting {
+            SingleWriter::Serial => Self::Kept,
+            SingleWriter::Strict => Self::NewIfLive,
+        }
+    }
 }
 
 impl Default for RunOptions {
     fn default() -> Self {
-        Self { runtime_config: CanonicalJson::empty_object(), fresh_output: false }
+        Self { runtime_config: CanonicalJson::empty_object(), output: ReusedOutput::Kept }
     }
 }
 

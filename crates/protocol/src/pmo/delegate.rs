@@ -301,7 +301,9 @@ pub(crate) fn dispatch_to(
         agent_id: Some(agent.id.clone()),
         profile_box: Some(agent.profile_box),
         context_box: Some(context.box_id),
-        output_box: parties.output_box().filter(|id| !call.run.fresh_output && known.is_open(*id)),
+        output_box: parties
+            .output_box()
+            .filter(|id| call.run.output.keeps(head.as_ref()) && known.is_open(*id)),
         turn_id: branch.map(|(_, turn)| turn),
         correlation_id: None,
         channel: call.channel.clone(),

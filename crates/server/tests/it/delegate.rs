@@ -177,6 +177,15 @@ async fn an_agent_that_is_there_is_used_again(api: Api) {
     assert_eq!(last["output_box_id"], first["output_box_id"]);
     assert_ne!(last["context_box_id"], first["context_box_id"]);
     assert_eq!(roster(&api).await.len(), 2);
+    // A project may want that two turns never share a box while one of them is live.
+    let strict = json!({ "settings": { "output": { "single_writer": "strict" } } }).to_string();
+    api.with(&api.admin, "PATCH", "/projects/p1", &strict).await.expect(200);
+    let other = delegate(&api, "reuse", "helper", json!({})).await.expect(200)["result"].clone();
+    assert_ne!(other["output_box_id"], first["output_box_id"]);
+    works(&api, &[]).await;
+    works(&api, &[]).await;
+    let after = delegate(&api, "reuse", "helper", json!({})).await.expect(200)["result"].clone();
+    assert_eq!(after["output_box_id"], other["output_box_id"], "nothing of it is live");
     delegate(&api, "reuse", "nobody", json!({})).await.expect_error(404, "not_found");
     delegate(&api, "reuse", "no body", json!({})).await.expect_error(404, "not_found");
 }

@@ -3,7 +3,7 @@
 use super::case::{Case, commit};
 use crate::fixtures::{ProjectBuilder, at, project_id};
 use cardwire_model::{
-    Conflict, Expect, Project, ProjectSettings, Revision, Timestamp, Write,
+    Conflict, Expect, OutputSettings, Project, ProjectSettings, Revision, SingleWriter, Timestamp, Write,
     project::{AclSettings, ContextSettings, DelegationSettings, InheritMode, PmoSettings},
 };
 use cardwire_store::Store;
@@ -26,6 +26,7 @@ pub async fn a_project_comes_back_with_every_field(store: Arc<dyn Store>) {
                 max_open_turns: Some(9),
             },
             delegation: DelegationSettings { require_policy: true },
+            output: OutputSettings { single_writer: SingleWriter::Strict },
             context: ContextSettings {
                 reproducible_contexts: vec!["plan__context".to_owned()],
                 compact_threshold: Some(u32::MAX),

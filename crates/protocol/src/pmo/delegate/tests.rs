@@ -2,11 +2,15 @@
 
 mod rules;
 
-use super::{super::calls, *};
+use super::{
+    super::calls::{self, ReusedOutput, RunOptions},
+    *,
+};
 use crate::fixtures::{box_id, card_id, moment, project, uuid};
 use crate::turn::Proof;
 use cardwire_model::{
-    CanonicalJson, Channel, InboxId, InheritMode, Live, LiveState, PmoSettings, Timestamp, TurnEpoch,
+    CanonicalJson, Channel, InboxId, InheritMode, Live, LiveState, PmoSettings, SingleWriter, Timestamp,
+    TurnEpoch,
 };
 
 fn parse(tool: &str, args: &Value) -> Result<Option<Delegate>, Invalid> {
@@ -165,6 +169,22 @@ fn pm_07_the_output_box_of_the_target_is_used_again() {
         assert_eq!(given.parties.output_box(), expected);
         let receipt = hand_over(None, &given).unwrap().outcome.receipt;
         assert!(expected.is_none_or(|output| output == receipt.output_box));
+    }
+}
+
+#[test]
+fn pm_07_in_a_strict_project_a_live_turn_keeps_its_box_for_itself() {
+    let strict = Call {
+        run: RunOptions { output: ReusedOutput::from(SingleWriter::Strict), ..RunOptions::default() },
+        ..call(None)
+    };
+    assert!(!strict.run.is_of_a_run(), "it is the project's, not the call's");
+    for (head, is_kept) in
+        [(head("helper", Some(60), Some(61)), false), (head("helper", None, Some(60)), true)]
+    {
+        let given = given(Target::Reuse(agent("helper"), Some(head)), &[]);
+        let decision = decide(&project(), &strict, "call_1", &command(Strategy::Reuse), &given, &moment());
+        assert_eq!(decision.unwrap().outcome.receipt.output_box == box_id(60), is_kept);
     }
 }
 
