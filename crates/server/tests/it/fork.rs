@@ -84,6 +84,17 @@ async fn children(api: &Api, batch: &Value) -> Vec<Leased> {
     leases
 }
 
+/// Ends two children, whenever they come.
+async fn end_two(api: &Api) {
+    let mut done = 0;
+    while done < 2 {
+        for child in api.claim_with(json!({ "start": true, "wait_ms": 5_000 })).await {
+            api.finish(&child, "success").await;
+            done += 1;
+        }
+    }
+}
+
 async fn suspend(api: &Api, parent: &Leased, call: &Value) {
     let body = json!({ "waiting_tool_call_ids": [call], "resume_deadline_seconds": 600 });
     api.verb(parent, ":suspend", body).await.expect(200);
@@ -375,16 +386,7 @@ async fn a_caller_may_wait_for_the_join(api: Api) {
     api.agent("boss").await;
     // Longer than one may wait, which is clamped as that of claims is.
     let body = json!({ "caller_agent_id": "boss", "args": fork_args(2, json!({})), "wait_ms": 99_000 });
-    let working = async {
-        let mut done = 0;
-        while done < 2 {
-            for child in api.claim_with(json!({ "start": true, "wait_ms": 5_000 })).await {
-                api.finish(&child, "success").await;
-                done += 1;
-            }
-        }
-    };
-    let (answer, ()) = tokio::join!(api.post(FORK, body), working);
+    let (answer, ()) = tokio::join!(api.post(FORK, body), end_two(&api));
     let answer = answer.expect(200);
     assert_eq!((&answer["status"], &answer["result"]["status"]), (&json!("success"), &json!("success")));
     assert_eq!(answer["result"]["results"].as_array().unwrap().len(), 2);

@@ -57,18 +57,23 @@ fn references(value: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// SEC-05: what verification recomputes is the stored bytes, not what it remembers.
-async fn damage_is_found_by_verify(api: Api) {
-    use cardwire_model::{CanonicalJson, CardId, Commit, Origin, Write};
-    let draft = cardwire_model::CardDraft {
+/// A card that says something true.
+fn draft() -> cardwire_model::CardDraft {
+    use cardwire_model::CanonicalJson;
+    cardwire_model::CardDraft {
         content: CanonicalJson::string("true").unwrap(),
         metadata: CanonicalJson::parse(r#"{"type":"x"}"#, "x").unwrap(),
         tool_calls: None,
         tool_call_id: None,
         ttl_seconds: None,
-    };
+    }
+}
+
+/// SEC-05: what verification recomputes is the stored bytes, not what it remembers.
+async fn damage_is_found_by_verify(api: Api) {
+    use cardwire_model::{CanonicalJson, CardId, Commit, Origin, Write};
     let id: CardId = crate::support::NOBODY.parse().unwrap();
-    let mut card = draft.into_card(id, Origin::Operator, api.kernel.now()).unwrap();
+    let mut card = draft().into_card(id, Origin::Operator, api.kernel.now()).unwrap();
     card.metadata = CanonicalJson::parse(r#"{"type":"x","forged":true}"#, "x").unwrap();
     let mut commit = Commit::new("p1".parse::<cardwire_model::ProjectId>().unwrap());
     commit.writes.push(Write::PutCard(Box::new(card)));
@@ -81,22 +86,15 @@ async fn damage_is_found_by_verify(api: Api) {
 
 /// What is kept beside a card's metadata, because it is looked for, must be what that says.
 async fn what_a_card_is_cannot_be_changed_unseen(api: Api) {
-    use cardwire_model::{CanonicalJson, Card, CardId, CardKind, Commit, Origin, ProjectId, Role, Write};
+    use cardwire_model::{Card, CardId, CardKind, Commit, Origin, ProjectId, Role, Write};
     let damage: [fn(&mut Card); 3] = [
         |card| card.kind = CardKind::new("sys.profile").unwrap(),
         |card| card.role = Role::System,
         |card| card.author_id = Some("boss".to_owned()),
     ];
     for (number, damage) in damage.into_iter().enumerate() {
-        let draft = cardwire_model::CardDraft {
-            content: CanonicalJson::string("true").unwrap(),
-            metadata: CanonicalJson::parse(r#"{"type":"x"}"#, "x").unwrap(),
-            tool_calls: None,
-            tool_call_id: None,
-            ttl_seconds: None,
-        };
         let id: CardId = format!("{:032x}", number + 1).parse().unwrap();
-        let mut card = draft.into_card(id, Origin::Operator, api.kernel.now()).unwrap();
+        let mut card = draft().into_card(id, Origin::Operator, api.kernel.now()).unwrap();
         damage(&mut card);
         let mut commit = Commit::new("p1".parse::<ProjectId>().unwrap());
         commit.writes.push(Write::PutCard(Box::new(card)));

@@ -1,6 +1,6 @@
 //! A call that is sent again with its `Idempotency-Key` (API-16).
 
-use super::{FORK, boss, fork_args};
+use super::{FORK, boss, end_two, fork_args};
 use crate::support::{Api, Reply, on_both};
 use serde_json::{Value, json};
 
@@ -18,16 +18,7 @@ async fn keyed(api: &Api, path: &str, body: &Value) -> Reply {
 async fn api_16_whoever_waits_again_gets_the_join_again(api: Api) {
     boss(&api).await;
     let body = json!({ "caller_agent_id": "boss", "args": fork_args(2, json!({})), "wait_ms": 20_000 });
-    let working = async {
-        let mut done = 0;
-        while done < 2 {
-            for child in api.claim_with(json!({ "start": true, "wait_ms": 5_000 })).await {
-                api.finish(&child, "success").await;
-                done += 1;
-            }
-        }
-    };
-    let (first, ()) = tokio::join!(keyed(&api, FORK, &body), working);
+    let (first, ()) = tokio::join!(keyed(&api, FORK, &body), end_two(&api));
     let first = first.expect(200);
     assert_eq!(first["status"], "success");
     assert_eq!(keyed(&api, FORK, &body).await.expect(200), first);
