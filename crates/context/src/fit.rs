@@ -29,6 +29,12 @@ pub fn default_reserve(window: Option<u32>) -> u32 {
     window.map_or(0, |window| (window / 8).min(16_384))
 }
 
+/// What of a window is left beside so many tokens and what is kept free for the answer (OB-03).
+pub fn left(window: u32, reserve: Option<u32>, taken: u64) -> u64 {
+    let reserve = reserve.unwrap_or_else(|| default_reserve(Some(window)));
+    u64::from(window.saturating_sub(reserve)).saturating_sub(taken)
+}
+
 /// What is sent, and what is not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fitted<'a> {

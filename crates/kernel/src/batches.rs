@@ -8,4 +8,5 @@ mod reads;
 mod sweep;
 
 pub(crate) use follow::{FollowUp, Looks};
+pub(crate) use fork::of_task;
 pub use reads::BatchView;

@@ -270,9 +270,11 @@ impl Kernel {
             vec![self.delegation(project, call).await?]
         };
         let (mut seen, mut answers, mut amiss) = (Seen::default(), vec![], false);
-        for command in &commands {
-            let (mut given, Amiss { missing, denied }) =
-                self.given(project, call, command, &calling, &mut seen).await?;
+        for (index, command) in commands.iter().enumerate() {
+            let given = self.given(project, call, command, &calling, &mut seen).await;
+            let (mut given, Amiss { missing, denied }) = given.map_err(|error| {
+                if call.tool == FORK { crate::batches::of_task(index, error) } else { error }
+            })?;
             given.budget = budget;
             amiss |= !(missing.is_empty() && denied.is_empty());
             let tool_call_id = calls::fresh_call_id(&moment);

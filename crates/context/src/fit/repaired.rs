@@ -47,6 +47,9 @@ pub fn fit_repaired<'a>(
         let needed = budget.fixed.saturating_add(added(&linted));
         if needed <= fixed {
             fitted.tokens -= fixed - needed;
+            // What has nothing to say found its place and is not sent.
+            let unsent = linted.omitted_of(&fitted.kept).map(|(piece, _)| piece.tokens).sum();
+            fitted.tokens = fitted.tokens.saturating_sub(unsent);
             return Ok((fitted, linted));
         }
         if is_last {

@@ -113,6 +113,6 @@ impl Kernel {
 }
 
 /// What is amiss with one of several tasks.
-fn of_task(index: usize, error: KernelError) -> KernelError {
+pub(crate) fn of_task(index: usize, error: KernelError) -> KernelError {
     if let KernelError::Rejected(rejection) = error { fork::of_task(index, rejection).into() } else { error }
 }

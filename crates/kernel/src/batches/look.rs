@@ -203,14 +203,13 @@ impl Kernel {
     /// What each branch may take of the result: its share at the fork, or of what the parent has left now if that is less,
     /// because it went on meanwhile or has been given the results of other forks.
     async fn admitted(&self, project: &ProjectId, batch: &Batch) -> Result<u32, KernelError> {
-        if batch.result_tokens == view::share(None, batch.branches) {
+        if !view::is_bounded(batch) {
             return Ok(batch.result_tokens);
         }
         let head = self.store.head(project, &batch.parent_agent).await?;
         let live = head.and_then(|head| head.live).filter(|live| Some(live.turn_id) == batch.parent_turn);
         let Some(live) = live else { return Ok(batch.result_tokens) };
-        let left = self.room_left(project, &live).await?;
-        Ok(batch.result_tokens.min(view::share(left, batch.branches)))
+        Ok(view::admitted(batch, self.room_left(project, &live).await?))
     }
 
     /// Every branch with what its deliverable says. Read a few at a time, and the next meanwhile: nothing else goes on until all

@@ -451,16 +451,13 @@ impl Kernel {
             .map_err(|error| cardwire_store::StoreError::Internal(error.to_string()))?;
         let leaves_out_memory = fitted.omitted.iter().any(|(piece, _)| piece.cause == Cause::Memory);
         let wanted = fitted.wanted();
-        // What has nothing to say found its place and is not sent.
-        let unsent = linted.omitted_of(&fitted.kept).map(|(piece, _)| piece.tokens).sum();
-        let total_tokens = fitted.tokens.saturating_sub(unsent);
         left_out.extend(fitted.omitted);
         left_out.extend(linted.omitted_of(&fitted.kept));
         let manifest = Manifest {
             entries,
             omissions: manifest::omissions(left_out),
             repairs,
-            total_tokens,
+            total_tokens: fitted.tokens,
             request_sha256: render::sha256(&body),
             previous_call,
             shared_prefix_tokens,

@@ -19,9 +19,8 @@ impl Kernel {
         let config = card.map_or(Value::Null, |card| card.content.to_value()["llm_config"].take());
         let number = |name: &str| config.get(name)?.as_u64().and_then(|number| u32::try_from(number).ok());
         let Some(window) = number("context_window") else { return Ok(None) };
-        let reserve = number("reserve").unwrap_or_else(|| fit::default_reserve(Some(window)));
         let taken = self.room_taken(project, live, &profile).await?;
-        Ok(Some(u64::from(window).saturating_sub(u64::from(reserve)).saturating_sub(taken)))
+        Ok(Some(fit::left(window, number("reserve"), taken)))
     }
 
     /// What its last request had, with the tools that it named, and what it has written since; of one that has not asked for

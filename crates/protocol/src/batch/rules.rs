@@ -49,7 +49,7 @@ pub(super) fn branch(index: u32, status: BranchStatus) -> Branch {
     }
 }
 
-fn batch() -> Batch {
+pub(super) fn batch() -> Batch {
     Batch {
         id: batch_id(),
         parent_agent: "a1".parse().unwrap(),

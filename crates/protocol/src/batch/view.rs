@@ -1,7 +1,7 @@
 //! What a branch brings into the result of its batch: a digest of its deliverable, cut to its share of the parent's budget
 //! (BM-12, OB-03). The whole of it stays in the branch's output box.
 
-use cardwire_model::{Branch, BranchStatus, Card, limits};
+use cardwire_model::{Batch, Branch, BranchStatus, Card, limits};
 use serde_json::{Value, json};
 
 /// Fields of a deliverable that a digest looks at (BM-12).
@@ -25,6 +25,17 @@ pub struct View {
 pub fn share(left: Option<u64>, branches: u32) -> u32 {
     let budget = left.map_or(limits::RESULT_TOKENS, |left| u32::try_from(left / 2).unwrap_or(u32::MAX));
     budget.min(limits::RESULT_TOKENS_MAX) / branches.max(1)
+}
+
+/// The share that a branch still has at the join, where `left` is what the caller's next request can take by then: it can
+/// only become smaller.
+pub fn admitted(batch: &Batch, left: Option<u64>) -> u32 {
+    batch.result_tokens.min(share(left, batch.branches))
+}
+
+/// Whether what the caller has left counts at all: its profile told its window when it forked.
+pub fn is_bounded(batch: &Batch) -> bool {
+    batch.result_tokens != share(None, batch.branches)
 }
 
 /// Looks at a deliverable. `tokens` is the branch's share.

@@ -242,9 +242,12 @@ async fn nothing_is_made_when_one_task_is_wrong(api: Api) {
     }
     api.agent("silent").await;
     let copy = json!({ "target_strategy": "clone", "target_ref": "silent", "instruction": "i" });
-    let reply = call(&api, json!({ "tasks": [new_task("a"), copy] })).await;
-    reply.expect_error(400, "bad_request");
-    assert_eq!(reply.json()["error"]["detail"]["field"], "args/tasks/1/target_ref");
+    let body = json!({ "caller_agent_id": "boss", "args": { "tasks": [new_task("a"), copy] } });
+    for path in [FORK.to_owned(), format!("{FORK}?dry_run=true")] {
+        let reply = api.post(&path, body.clone()).await;
+        reply.expect_error(400, "bad_request");
+        assert_eq!(reply.json()["error"]["detail"]["field"], "args/tasks/1/target_ref");
+    }
     let twice = json!({ "target_strategy": "reuse", "target_ref": "boss", "instruction": "i" });
     let reply = call(&api, json!({ "tasks": [twice.clone(), twice] })).await;
     reply.expect_error(400, "bad_request");

@@ -121,3 +121,17 @@ fn ob_03_no_share_makes_a_result_that_is_too_large_for_a_card() {
         }
     }
 }
+
+#[test]
+fn ob_03_a_share_becomes_smaller_at_the_join_and_never_larger() {
+    let at_fork =
+        |left| Batch { branches: 10, result_tokens: share(left, 10), ..crate::batch::rules::batch() };
+    let bounded = at_fork(Some(4_000));
+    assert!(is_bounded(&bounded) && !is_bounded(&at_fork(None)));
+    assert_eq!(bounded.result_tokens, 200);
+    for (left, expected) in
+        [(Some(8_000), 200), (Some(4_000), 200), (Some(1_000), 50), (Some(0), 0), (None, 200)]
+    {
+        assert_eq!(admitted(&bounded, left), expected, "{left:?}");
+    }
+}
