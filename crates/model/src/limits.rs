@@ -48,7 +48,7 @@ pub const SEAL_ROWS: usize = 256;
 /// How often a command is decided again after another writer got in between.
 pub const DECIDE_ATTEMPTS: usize = 16;
 
-/// Most turns that wait in the inbox of one agent (SEC-07).
+/// Most turns in the inbox of one agent: the live one and those that wait behind it (SEC-07).
 pub const INBOX_TURNS: u32 = 1_000;
 /// How deep turns may delegate unless the project says otherwise (DP-04).
 pub const RECURSION_DEPTH: u32 = 20;

@@ -91,7 +91,7 @@ impl Route {
             Some(verb)
         });
         let same: Vec<_> = group.iter().filter(|endpoint| endpoint.verb() == verb.as_deref()).collect();
-        match same.iter().find(|endpoint| endpoint.method == method.as_str()) {
+        match same.iter().find(|endpoint| endpoint.method == asked(method)) {
             Some(endpoint) => Self::To(endpoint, Ok(params)),
             None if same.is_empty() => {
                 Self::Refused(ApiError::new(ErrorCode::NotFound, "no such route"), None)
@@ -103,7 +103,7 @@ impl Route {
     /// A parameter is not UTF-8, so its verb is not known either: endpoints that share a path and a method differ in
     /// nothing that matters before it is refused.
     fn unreadable(group: &[&'static Endpoint], method: &Method, rejection: &RawPathParamsRejection) -> Self {
-        let Some(endpoint) = group.iter().find(|endpoint| endpoint.method == method.as_str()) else {
+        let Some(endpoint) = group.iter().find(|endpoint| endpoint.method == asked(method)) else {
             return Self::wrong_method(method, group.iter());
         };
         // Axum tells the name in its text only.
@@ -118,6 +118,11 @@ impl Route {
         let message = format!("{method} is not offered here, only {allowed}");
         Self::Refused(ApiError::new(ErrorCode::MethodNotAllowed, message), Some(allowed))
     }
+}
+
+/// `HEAD` asks for what `GET` does, without the body, which the server leaves out by itself.
+fn asked(method: &Method) -> &str {
+    if method == Method::HEAD { "GET" } else { method.as_str() }
 }
 
 async fn answer(state: Arc<State>, route: Route, request: Request) -> Response {

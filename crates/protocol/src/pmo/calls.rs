@@ -281,6 +281,14 @@ pub fn fence(
     turn_row: Option<&InboxItem>,
     moment: &Moment,
 ) -> Result<Option<Write>, Rejection> {
+    if let Some(row) = turn_row.filter(|row| row.agent_id != call.caller) {
+        let message = format!("the turn is one of agent {}, not of {}", row.agent_id, call.caller);
+        return Err(if is_held(call, turn_row) {
+            Rejection::Forbidden(message)
+        } else {
+            Rejection::Unauthenticated
+        });
+    }
     let live = caller_head.and_then(|head| head.live.as_ref().map(|live| (head, live)));
     if let (Some(epoch), Some((head, live))) = (call.epoch, live)
         && epoch != head.epoch
@@ -296,13 +304,19 @@ pub fn fence(
         LiveState::Dispatched => return Err(stale()),
         LiveState::Running | LiveState::Suspended { .. } => {}
     }
-    match &call.proof {
-        Proof::Operator => {}
-        Proof::Lease(hash) if turn_row.is_some_and(|row| row.token_hash == Some(*hash)) => {}
-        Proof::Lease(_) => return Err(Rejection::Unauthenticated),
+    if !is_held(call, turn_row) {
+        return Err(Rejection::Unauthenticated);
     }
     let nudge = Nudge { seen: Some(moment.now), ..Nudge::default() };
     Ok(Some(Write::NudgeHead { guard: head.guard(), nudge }))
+}
+
+/// Whether whoever makes the call may speak for the turn.
+fn is_held(call: &Call, turn_row: Option<&InboxItem>) -> bool {
+    match &call.proof {
+        Proof::Operator => true,
+        Proof::Lease(hash) => turn_row.is_some_and(|row| row.token_hash == Some(*hash)),
+    }
 }
 
 /// The whole of a call as one commit: its fence, the call, what was done, and the answer, in this order. A target that

@@ -11,6 +11,9 @@ use cardwire_model::{
 };
 use serde_json::json;
 
+/// How many turns wait at most: the live one is in the inbox too.
+const WAITING_MAX: u32 = limits::INBOX_TURNS - 1;
+
 /// A turn to dispatch (DP-02). Fields that the specification checks one by one are optional here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dispatch {
@@ -181,7 +184,7 @@ pub fn decide(
     match busy {
         Some(head) => {
             let mut guard = head.guard();
-            guard.queued = (0, limits::INBOX_TURNS - 1);
+            guard.queued = (0, WAITING_MAX - 1);
             let nudge = Nudge { queued: 1, ..Nudge::default() };
             commit.writes.push(Write::NudgeHead { guard, nudge });
         }
@@ -301,8 +304,8 @@ fn check_queue(head: &Head, command: &Dispatch) -> Result<(), Rejection> {
     if !command.queue_if_busy {
         return Err(Rejection::refused(RefusalCode::AgentBusy, "the agent has a live turn"));
     }
-    if head.queued >= limits::INBOX_TURNS {
-        let message = format!("{} turns wait already", head.queued);
+    if head.queued >= WAITING_MAX {
+        let message = format!("{} turns wait already behind the live one", head.queued);
         return Err(Rejection::refused(RefusalCode::InboxFull, message));
     }
     Ok(())

@@ -98,7 +98,7 @@ fn turns_of_one_agent_run_one_after_the_other() {
     assert_eq!(agent.head.as_ref().unwrap().status(), Status::Idle);
 }
 
-/// DP-09: `busy` only where queuing is impossible or refused. SEC-07: 1,000 turns wait, not 1,001.
+/// DP-09: `busy` only where queuing is impossible or refused. SEC-07: 999 turns wait behind the live one, not 1,000.
 #[test]
 fn a_full_inbox_and_an_impatient_caller_are_told_that_the_agent_is_busy() {
     let mut agent = TestAgent::new();
@@ -106,7 +106,7 @@ fn a_full_inbox_and_an_impatient_caller_are_told_that_the_agent_is_busy() {
     let mut impatient = agent.dispatch_command();
     impatient.queue_if_busy = false;
     assert_eq!(refused(agent.try_dispatch(&impatient)), RefusalCode::AgentBusy);
-    agent.head.as_mut().unwrap().queued = limits::INBOX_TURNS - 1;
+    agent.head.as_mut().unwrap().queued = limits::INBOX_TURNS - 2;
     agent.dispatch();
     let command = agent.dispatch_command();
     assert_eq!(refused(agent.try_dispatch(&command)), RefusalCode::InboxFull);

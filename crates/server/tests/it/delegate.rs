@@ -349,12 +349,12 @@ async fn a_turn_hands_on_only_what_was_handed_to_it(api: Api) {
     let before = census(&api).await;
     api.with(&leased.token, "POST", &path("delegate_async"), &body.to_string())
         .await
-        .expect_error(409, "stale_turn");
+        .expect_error(403, "forbidden");
     let body = json!({ "caller_agent_id": "other", "agent_turn_id": leased.turn, "args": {
         "agent_id": "made", "profile_name": "Helper" } });
     api.with(&leased.token, "POST", &path("provision_agent"), &body.to_string())
         .await
-        .expect_error(409, "stale_turn");
+        .expect_error(403, "forbidden");
     assert_eq!(census(&api).await, before, "nothing is written in another's name");
     api.verb(&leased, ":finish", json!({ "status": "success", "deliverable": "done" })).await.expect(200);
     let late = as_turn(&leased.token, &given["context_box_id"]).await;

@@ -20,6 +20,10 @@ async fn it_is_alive_and_ready(api: Api) {
     let reply = api.request("GET", "/health", &[("traceparent", trace)], "").await;
     let answered = reply.headers["traceparent"].to_str().unwrap();
     assert!(answered.starts_with("00-4bf92f3577b34da6a3ce929d0e0e4736-") && answered != trace);
+    // HEAD is answered where GET is.
+    assert_eq!(api.request("HEAD", "/health", &[], "").await.status, 200);
+    assert_eq!(api.request("HEAD", "/projects/p1", &[], "").await.status, 401);
+    assert_eq!(api.with(&api.admin, "HEAD", "/l0/claim", "").await.status, 405);
     api.kernel.shutdown().await;
     api.get("/ready").await.expect_error(503, "unavailable");
     api.request("GET", "/health", &[], "").await.expect(200);

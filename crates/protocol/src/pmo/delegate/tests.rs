@@ -9,8 +9,8 @@ use super::{
 use crate::fixtures::{box_id, card_id, moment, project, uuid};
 use crate::turn::Proof;
 use cardwire_model::{
-    CanonicalJson, Channel, InboxId, InheritMode, Live, LiveState, PmoSettings, SingleWriter, Timestamp,
-    TurnEpoch,
+    CanonicalJson, Channel, InboxId, InboxItem, InheritMode, Live, LiveState, PmoSettings, SingleWriter,
+    Timestamp, TurnEpoch,
 };
 
 fn parse(tool: &str, args: &Value) -> Result<Option<Delegate>, Invalid> {
@@ -258,13 +258,17 @@ fn a_turn_that_is_not_live_calls_nothing() {
 #[test]
 fn a_turn_calls_only_by_whoever_holds_it() {
     let mut held = crate::fixtures::agent::TestAgent::running().0;
-    let row = held.inbox.remove(0);
+    let row = InboxItem { agent_id: "boss".parse().unwrap(), ..held.inbox.remove(0) };
     let by = |hash| Call { proof: Proof::Lease(hash), ..call(Some(9)) };
     let fence = |hash, row| calls::fence(&by(hash), Some(&head("boss", Some(52), None)), row, &moment());
     let hash = row.token_hash.unwrap();
     assert!(fence(hash, Some(&row)).is_ok());
     assert_eq!(fence(cardwire_model::Hash256::ZERO, Some(&row)), Err(Rejection::Unauthenticated));
     assert_eq!(fence(hash, None), Err(Rejection::Unauthenticated));
+    // Its token speaks for its own agent.
+    let other = InboxItem { agent_id: "other".parse().unwrap(), ..row.clone() };
+    assert!(matches!(fence(hash, Some(&other)), Err(Rejection::Forbidden(_))));
+    assert_eq!(fence(cardwire_model::Hash256::ZERO, Some(&other)), Err(Rejection::Unauthenticated));
 }
 
 #[test]

@@ -99,9 +99,12 @@ async fn a_busy_target_is_asked_again(api: Api) {
     boss(&api).await;
     api.agent("busy").await;
     let at_work = api.running("busy").await;
-    for _ in 0..cardwire_model::limits::INBOX_TURNS {
+    // SEC-07: with the live one that is as many as an inbox holds.
+    for _ in 1..cardwire_model::limits::INBOX_TURNS {
         api.dispatch("busy").await;
     }
+    let one_more = api.order("busy", json!({})).await;
+    api.send_turn(&one_more).await.expect_error(429, "inbox_full");
     let args = json!({ "tasks": [{ "target_strategy": "reuse", "target_ref": "busy", "instruction": "i" }] });
     let id = batch_of(&call(&api, args).await.expect(200));
     let waits = batch(&api, &id).await;
