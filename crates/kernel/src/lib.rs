@@ -51,7 +51,7 @@ pub use sessions::{
 };
 pub use tokens::Minted;
 pub use turns::{
-    Chunk, ClaimRequest, Hydrated, NewProfile, NewTurnCard, Place, TickAction, TickReport, TurnView,
+    Chunk, ClaimRequest, Held, Hydrated, NewProfile, NewTurnCard, Place, TickAction, TickReport, TurnView,
     ViewedTurn,
 };
 pub use verify::{RealmReport, VerifyReport};

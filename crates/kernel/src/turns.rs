@@ -3,6 +3,7 @@
 mod chunk;
 mod claim;
 mod dispatch;
+mod forsaken;
 mod hydrate;
 mod line;
 mod questions;
@@ -18,6 +19,7 @@ mod watchdog;
 pub use chunk::Chunk;
 pub(crate) use chunk::WAITING as WAITING_CHUNKS;
 pub use claim::ClaimRequest;
+pub use forsaken::Held;
 pub use hydrate::Hydrated;
 pub(crate) use line::Line;
 pub use line::Place;

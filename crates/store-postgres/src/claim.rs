@@ -15,9 +15,9 @@ use crate::{
     tenant::{Param, across},
 };
 use cardwire_model::ProjectId;
-use cardwire_store::{ClaimQuery, Claimable, CommitError, DecideClaim};
+use cardwire_store::{ClaimQuery, Claimable, CommitError, DecideClaim, StoreError};
 use deadpool_postgres::{Client, Pool};
-use futures_util::{FutureExt, StreamExt, TryStreamExt, future::join3, stream};
+use futures_util::{FutureExt, StreamExt, future::join3, stream};
 use std::collections::{BTreeMap, BTreeSet};
 use tokio_postgres::{Row, Statement};
 
@@ -39,25 +39,54 @@ pub(crate) async fn claim(
         let given = claim_of(app, query, project, query.limit, decide).await?;
         return Ok(if given.applied { vec![project.clone()] } else { vec![] });
     }
-    let (mut claimed, mut left) = (vec![], query.limit);
+    let (mut claimed, mut left, mut failed) = (vec![], query.limit, None);
     let (mut visited, mut after) = (BTreeSet::new(), 0);
     loop {
-        let page = Page::read(system, query, after, left).await?;
+        let page = match Page::read(system, query, after, left).await {
+            Ok(page) => page,
+            Err(error) => {
+                failed.get_or_insert(error.into());
+                break;
+            }
+        };
         let shares: Vec<_> =
             page.shares.into_iter().filter(|(project, _)| !visited.contains(project)).collect();
         visited.extend(shares.iter().map(|(project, _)| project.clone()));
         let claims = shares.into_iter().map(|(project, share)| async move {
-            claim_of(app, query, &project, share, decide).await.map(|given| (project, given))
+            let given = claim_of(app, query, &project, share, decide).await;
+            (project, given)
         });
-        let done: Vec<_> = stream::iter(claims).buffer_unordered(AT_ONCE).try_collect().await?;
-        left = left.saturating_sub(done.iter().map(|(_, given)| given.rows).sum());
-        claimed.extend(done.into_iter().filter(|(_, given)| given.applied).map(|(project, _)| project));
+        let done: Vec<_> = stream::iter(claims).buffer_unordered(AT_ONCE).collect().await;
+        for (project, given) in done {
+            match given {
+                Ok(given) => {
+                    left = left.saturating_sub(given.rows);
+                    claimed.extend(given.applied.then_some(project));
+                }
+                // One project's trouble is not the others'.
+                Err(error) => _ = failed.get_or_insert(error),
+            }
+        }
         // What was on the page but held by others may be followed by rows of other projects.
         match page.last {
-            Some(last) if left > 0 => after = last,
-            Some(_) | None => return Ok(claimed),
+            Some(last) if left > 0 && !is_away(failed.as_ref()) => after = last,
+            Some(_) | None => break,
         }
     }
+    match failed {
+        Some(error) if claimed.is_empty() => Err(error),
+        // What was given must not be lost.
+        Some(error) => {
+            tracing::warn!(%error, "could not claim in every project");
+            Ok(claimed)
+        }
+        None => Ok(claimed),
+    }
+}
+
+/// Whether it is no use to go on.
+fn is_away(failed: Option<&CommitError>) -> bool {
+    matches!(failed, Some(CommitError::Store(StoreError::Unavailable(_))))
 }
 
 /// Where claimable rows are: how many of the oldest each project has.

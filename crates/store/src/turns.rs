@@ -94,7 +94,7 @@ pub struct Watched {
 pub struct ClaimQuery {
     /// Served by it.
     pub worker_target: WorkerTarget,
-    /// Of these projects; all when `None`.
+    /// Of these projects; of all that are not deleted when `None`.
     pub projects: Option<Vec<ProjectId>>,
     /// Deferred rows whose time has come by now are claimable too.
     pub now: Timestamp,

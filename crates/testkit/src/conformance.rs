@@ -127,6 +127,7 @@ macro_rules! conformance_tests {
                 the_oldest_rows_are_claimed_first_over_all_projects
                 only_claimable_rows_of_the_target_are_claimed
                 a_claim_serves_the_projects_it_names
+                a_claim_of_all_projects_passes_over_deleted_ones
                 deferred_rows_are_claimed_when_their_time_has_come
                 claimable_rows_come_with_their_turn_and_head
                 a_claim_applies_the_whole_commit

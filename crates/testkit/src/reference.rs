@@ -36,6 +36,8 @@ pub struct ReferenceStore {
 struct Inner {
     state: State,
     closed: bool,
+    /// The next claim is applied and not answered.
+    loses_answer: bool,
 }
 
 impl ReferenceStore {

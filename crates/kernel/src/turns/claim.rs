@@ -1,6 +1,9 @@
 //! Claiming: a worker waits for rows and is given leases.
 
-use super::line::Room;
+use super::{
+    forsaken::{Forsaken, Held},
+    line::Room,
+};
 use crate::{Caller, Kernel, KernelError, doorbell::Bell};
 use cardwire_model::{Hash256, ProjectId, TurnId, WorkerTarget};
 use cardwire_protocol::{
@@ -10,7 +13,7 @@ use cardwire_protocol::{
 use cardwire_store::{ClaimQuery, Claimable, CommitError, DecideClaim};
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -72,10 +75,9 @@ impl Kernel {
             ring.as_mut().enable();
             let rings = bell.rings();
             if must_look || !bell.is_spent(self.now(), LOOK_EVERY) {
-                let leases = self.look(caller, request, &bell, rings).await?;
-                if !leases.is_empty() || request.wait.is_zero() {
-                    tracing::Span::current().record("cardwire.claim.leases", leases.len());
-                    return Ok(leases);
+                let found = self.look(caller, request, &bell, rings).await?;
+                if !found.leases().is_empty() || request.wait.is_zero() {
+                    return Ok(answer(found));
                 }
             }
             let place = self.stand_in_line(request, request.max_turns);
@@ -86,15 +88,15 @@ impl Kernel {
                 () = &mut end => Woken::Over,
                 () = stop.stopped() => Woken::Over,
             };
-            let leases = self.leave_line(place, &PAUSES_MS).await;
-            if !leases.is_empty() && woken == Woken::Rung {
+            let given = self.leave_line(place, &PAUSES_MS).await;
+            let is_served = !given.leases().is_empty();
+            if is_served && woken == Woken::Rung {
                 // Somebody else should look.
                 bell.pass_on();
             }
             must_look = woken == Woken::ToLook;
-            if !leases.is_empty() || woken == Woken::Over {
-                tracing::Span::current().record("cardwire.claim.leases", leases.len());
-                return Ok(leases);
+            if is_served || woken == Woken::Over {
+                return Ok(answer(given));
             }
         }
     }
@@ -106,10 +108,10 @@ impl Kernel {
         request: &ClaimRequest,
         bell: &Bell,
         rings: u64,
-    ) -> Result<Vec<Lease>, KernelError> {
+    ) -> Result<Held, KernelError> {
         let now = self.now();
         let (found, came) = if request.wait.is_zero() {
-            (self.claim_now(caller, request).await, vec![])
+            (self.claim_within(caller, request, None).await, self.hold(vec![]))
         } else {
             let place = self.stand_in_line(request, request.max_turns);
             let found = self.claim_within(caller, request, Some(place.room())).await;
@@ -117,17 +119,17 @@ impl Kernel {
         };
         match found {
             Ok(mut found) => {
-                if found.len() + came.len() < request.max_turns {
+                // Those are older.
+                found.add(came.pass_on());
+                if found.leases().len() < request.max_turns {
                     bell.looked(rings, now);
                 } else {
                     bell.pass_on();
                 }
-                // Those are older.
-                found.extend(came);
                 Ok(found)
             }
             // What was given must not be lost.
-            Err(error) if !came.is_empty() => {
+            Err(error) if !came.leases().is_empty() => {
                 tracing::warn!(%error, "could not look for turns");
                 Ok(came)
             }
@@ -141,7 +143,7 @@ impl Kernel {
         caller: &Caller,
         request: &ClaimRequest,
     ) -> Result<Vec<Lease>, KernelError> {
-        self.claim_within(caller, request, None).await
+        Ok(self.claim_within(caller, request, None).await?.pass_on())
     }
 
     async fn claim_within(
@@ -149,7 +151,7 @@ impl Kernel {
         caller: &Caller,
         request: &ClaimRequest,
         room: Option<Room>,
-    ) -> Result<Vec<Lease>, KernelError> {
+    ) -> Result<Held, KernelError> {
         let moment = self.moment(caller);
         let query = ClaimQuery {
             worker_target: request.worker_target.clone(),
@@ -157,21 +159,20 @@ impl Kernel {
             now: moment.now,
             limit: request.max_turns,
         };
-        let claims: Arc<Mutex<BTreeMap<ProjectId, Claimed>>> = Arc::default();
-        let decide = self.decide_claim(request, moment, room, Arc::clone(&claims));
+        let decided = Arc::new(Decided::new(&self.line.forsaken));
+        let decide = self.decide_claim(request, moment, room, Arc::clone(&decided));
         let applied = match self.store.claim(&query, decide).await {
             Ok(applied) => applied,
-            Err(CommitError::Conflict(_)) => vec![],
+            Err(CommitError::Conflict(_)) => {
+                // It is known that nothing was given.
+                decided.claims().values_mut().for_each(|claimed| claimed.leases.clear());
+                vec![]
+            }
             Err(CommitError::Store(error)) => return Err(error.into()),
         };
-        let mut claims = std::mem::take(&mut *claims.lock().unwrap_or_else(PoisonError::into_inner));
-        let mut leases = vec![];
-        for (project, claimed) in &mut claims {
-            for agent in &claimed.lost {
-                if let Err(error) = self.rebuild(project, caller, agent).await {
-                    tracing::warn!(%error, "could not rebuild the state of an agent");
-                }
-            }
+        let (mut held, mut lost) = (self.hold(vec![]), vec![]);
+        for (project, claimed) in &mut *decided.claims() {
+            lost.extend(std::mem::take(&mut claimed.lost).into_iter().map(|agent| (project.clone(), agent)));
             if applied.contains(project) {
                 self.changes.committed(!claimed.commit.events.is_empty(), false);
                 let started = std::mem::take(&mut claimed.started);
@@ -179,11 +180,16 @@ impl Kernel {
                     self.recall.keep(left);
                 }
                 claimed.leases.iter().for_each(|lease| self.opened_by(lease));
-                leases.append(&mut claimed.leases);
+                held.add(claimed.leases.drain(..));
             }
         }
-        metrics::counter!("cardwire_leases_total").increment(leases.len() as u64);
-        Ok(leases)
+        for (project, agent) in &lost {
+            if let Err(error) = self.rebuild(project, caller, agent).await {
+                tracing::warn!(%error, "could not rebuild the state of an agent");
+            }
+        }
+        metrics::counter!("cardwire_leases_total").increment(held.leases().len() as u64);
+        Ok(held)
     }
 
     fn decide_claim(
@@ -191,12 +197,12 @@ impl Kernel {
         request: &ClaimRequest,
         moment: Moment,
         room: Option<Room>,
-        claims: Arc<Mutex<BTreeMap<ProjectId, Claimed>>>,
+        decided: Arc<Decided>,
     ) -> DecideClaim {
         let claim = Claim { worker_id: request.worker_id.clone(), start: request.start };
         let ids = Arc::clone(&self.ids);
         Arc::new(move |project: &ProjectId, mut rows: Vec<Claimable>| {
-            let mut claims = claims.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut claims = decided.claims();
             if let Some(room) = &room {
                 // A decision may be asked for again.
                 room.give_back(claims.remove(project).map_or(0, |claimed| claimed.leases.len()));
@@ -217,6 +223,36 @@ impl Kernel {
             commit
         })
     }
+}
+
+/// What was decided for one claim. What is left of it in the end, when the store has let go of it as well, may have been
+/// given to a claim that has gone away or was not told.
+struct Decided {
+    claims: Mutex<BTreeMap<ProjectId, Claimed>>,
+    forsaken: Arc<Forsaken>,
+}
+
+impl Decided {
+    fn new(forsaken: &Arc<Forsaken>) -> Self {
+        Self { claims: Mutex::default(), forsaken: Arc::clone(forsaken) }
+    }
+
+    fn claims(&self) -> MutexGuard<'_, BTreeMap<ProjectId, Claimed>> {
+        self.claims.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Decided {
+    fn drop(&mut self) {
+        let claims = std::mem::take(&mut *self.claims());
+        self.forsaken.add(claims.into_values().flat_map(|claimed| claimed.leases));
+    }
+}
+
+/// Passes the leases on to whoever claimed.
+fn answer(held: Held) -> Vec<Lease> {
+    tracing::Span::current().record("cardwire.claim.leases", held.leases().len());
+    held.pass_on()
 }
 
 fn candidate(row: &Claimable) -> Candidate<'_> {

@@ -2,13 +2,10 @@
 //! so that the turn need not be looked for and its row is written once. Only a help: a turn that nobody here waits for is
 //! rung for, and found by looking.
 
-use super::recover::giving_back;
-use crate::{Caller, ClaimRequest, Kernel, KernelError, ids::IdSource};
-use cardwire_model::{Commit, Hash256, InboxItem, ProjectId, Realm, WorkerTarget};
-use cardwire_protocol::turn::{
-    Fence, Proof,
-    claim::{Claim, Lease, Waiting, at_once},
-};
+use super::forsaken::{Forsaken, Held, secret_of};
+use crate::{ClaimRequest, Kernel, ids::IdSource};
+use cardwire_model::{Commit, InboxItem, ProjectId, Realm, WorkerTarget};
+use cardwire_protocol::turn::claim::{Claim, Lease, Waiting, at_once};
 use cardwire_store::{CommitError, StoreError};
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -20,8 +17,8 @@ use tokio::sync::Notify;
 #[derive(Default)]
 pub(crate) struct Line {
     spots: Mutex<Vec<Arc<Spot>>>,
-    /// Leases, sure or not, whose claims have gone away: to be given back.
-    forsaken: Arc<Mutex<Vec<Lease>>>,
+    /// Leases, sure or not, whose claims have gone away.
+    pub(super) forsaken: Arc<Forsaken>,
 }
 
 /// Where one claim waits.
@@ -31,7 +28,7 @@ struct Spot {
     claim: Claim,
     given: Mutex<Given>,
     changed: Notify,
-    forsaken: Arc<Mutex<Vec<Lease>>>,
+    forsaken: Arc<Forsaken>,
 }
 
 /// What has come of waiting.
@@ -97,8 +94,7 @@ impl Spot {
     }
 
     fn forsake(&self, given: &mut Given) {
-        let leases = given.leases.drain(..).chain(given.unsure.drain(..));
-        self.forsaken.lock().unwrap_or_else(PoisonError::into_inner).extend(leases);
+        self.forsaken.add(given.leases.drain(..).chain(given.unsure.drain(..)));
     }
 }
 
@@ -276,47 +272,33 @@ impl Kernel {
     }
 
     /// Leaves the line with what was given there. An unsure lease was given if its secret opens its turn; the commit may be
-    /// under way although nobody waits for it any more, so that this is looked at again after each pause.
-    pub async fn leave_line(&self, place: Place<'_>, pauses_ms: &[u64]) -> Vec<Lease> {
-        let Given { mut leases, mut unsure, .. } = place.leave().await;
+    /// under way although nobody waits for it any more, so that this is looked at again after each pause, and then left to
+    /// those who give back.
+    pub async fn leave_line(&self, place: Place<'_>, pauses_ms: &[u64]) -> Held {
+        let Given { leases, unsure, .. } = place.leave().await;
+        let (mut held, mut unsure) = (self.hold(leases), self.hold(unsure));
         let mut pauses = pauses_ms.iter().copied().map(Duration::from_millis);
-        while !unsure.is_empty() {
-            for lease in std::mem::take(&mut unsure) {
-                let list = if self.was_given(&lease).await { &mut leases } else { &mut unsure };
-                list.push(lease);
+        while !unsure.leases().is_empty() {
+            let mut at = 0;
+            while let Some(lease) = unsure.leases().get(at) {
+                if self.was_given(lease).await {
+                    held.add([unsure.remove(at)]);
+                } else {
+                    at += 1;
+                }
             }
-            let Some(pause) = pauses.next().filter(|_| !unsure.is_empty()) else { break };
+            let Some(pause) = pauses.next().filter(|_| !unsure.leases().is_empty()) else { break };
             tokio::time::sleep(pause).await;
         }
-        leases.iter().for_each(|lease| self.opened_by(lease));
-        metrics::counter!("cardwire_leases_total").increment(leases.len() as u64);
-        leases
+        held.leases().iter().for_each(|lease| self.opened_by(lease));
+        metrics::counter!("cardwire_leases_total").increment(held.leases().len() as u64);
+        held
     }
 
     async fn was_given(&self, lease: &Lease) -> bool {
         let row = self.store.turn(&lease.project, lease.turn_id).await;
         row.is_ok_and(|row| row.is_some_and(|row| row.token_hash == secret_of(lease)))
     }
-
-    /// Gives back what was claimed for those who have gone away, so that somebody else is given it.
-    pub(crate) async fn give_back_forsaken(&self, caller: &Caller) {
-        let forsaken =
-            std::mem::take(&mut *self.line.forsaken.lock().unwrap_or_else(PoisonError::into_inner));
-        for lease in forsaken {
-            let Some(hash) = secret_of(&lease) else { continue };
-            let fence = Fence { turn_id: lease.turn_id, epoch: lease.epoch, proof: Proof::Lease(hash) };
-            let release = giving_back(fence, "claim_forsaken");
-            match self.turn_command(&lease.project, caller, release, None).await {
-                // It was not given after all, or is past it.
-                Ok(_) | Err(KernelError::Rejected(_)) => {}
-                Err(error) => tracing::warn!(%error, "a turn was not given back"),
-            }
-        }
-    }
-}
-
-fn secret_of(lease: &Lease) -> Option<Hash256> {
-    lease.turn.as_ref().map(|turn| Hash256::of(&turn.secret))
 }
 
 #[cfg(test)]
@@ -442,6 +424,6 @@ mod tests {
         assert_eq!(leave(first), Some(vec![]));
         drop(second);
         later.settle(Ok(()));
-        assert_eq!(*line.forsaken.lock().unwrap(), [lease(1)]);
+        assert_eq!(line.forsaken.leases(), [lease(1)]);
     }
 }

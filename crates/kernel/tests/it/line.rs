@@ -2,7 +2,7 @@
 
 use crate::desk::{Desk, caller};
 use cardwire_kernel::{
-    ClaimRequest, NewTurnCard,
+    ClaimRequest, ContextConfig, NewTurnCard,
     protocol::turn::{
         Command, Fence, Proof,
         append::Append,
@@ -14,7 +14,9 @@ use cardwire_kernel::{
 };
 use cardwire_model::{CanonicalJson, CardDraft, Hash256, InboxStatus, Status, TurnId, card::ToolStatus};
 use cardwire_store::Turns as _;
-use std::time::Duration;
+use cardwire_store_sqlite::SqliteStore;
+use cardwire_testkit::ReferenceStore;
+use std::{sync::Arc, task::Poll, time::Duration};
 
 fn request() -> ClaimRequest {
     Desk::request(9, Duration::ZERO)
@@ -45,7 +47,7 @@ async fn dp_15_who_stands_in_line_is_given_as_many_turns_as_it_has_room_for() {
         turns.push(desk.dispatch(agent).await.turn_id);
     }
     place.served().await;
-    let leases = desk.kernel.leave_line(place, &[]).await;
+    let leases = desk.kernel.leave_line(place, &[]).await.pass_on();
     assert_eq!(leases.iter().map(|lease| lease.turn_id).collect::<Vec<_>>(), turns[..2]);
     for (turn, agent) in turns.iter().zip(["a", "b"]) {
         let worker = Some(request.worker_id.clone());
@@ -67,7 +69,7 @@ async fn a_turn_that_is_not_started_is_claimed_and_waits_for_its_start() {
     let desk = Desk::new(&["a"]).await;
     let place = desk.kernel.stand_in_line(&ClaimRequest { start: false, ..request() }, 1);
     let turn = desk.dispatch("a").await.turn_id;
-    let leases = desk.kernel.leave_line(place, &[]).await;
+    let leases = desk.kernel.leave_line(place, &[]).await.pass_on();
     assert!(!leases[0].turn.as_ref().unwrap().started);
     assert_eq!(row_of(&desk, turn).await.0, InboxStatus::Processing);
     assert_eq!(head_of(&desk, "a").await, Status::Dispatched);
@@ -90,7 +92,7 @@ async fn whoever_came_first_and_wants_the_turn_gets_it() {
     desk.dispatch("a").await;
     let mut given = vec![];
     for place in places {
-        given.push(desk.kernel.leave_line(place, &[]).await.len());
+        given.push(desk.kernel.leave_line(place, &[]).await.pass_on().len());
     }
     assert_eq!(given, [0, 0, 1, 0]);
 }
@@ -104,7 +106,7 @@ async fn the_next_turn_of_an_agent_is_claimed_by_the_end_of_the_one_before() {
     let first = desk.kernel.claim_now(&caller(), &request()).await.unwrap().remove(0);
     let place = desk.kernel.stand_in_line(&request(), 1);
     desk.finish(&first).await;
-    let leases = desk.kernel.leave_line(place, &[]).await;
+    let leases = desk.kernel.leave_line(place, &[]).await.pass_on();
     assert_eq!((leases[0].turn_id, leases[0].epoch), (second, first.epoch.next()));
 }
 
@@ -145,8 +147,8 @@ async fn a_turn_goes_on_with_whoever_stands_in_line_when_its_tool_answers() {
         card_status: None,
     };
     run(Command::Report(Box::new(report))).await.unwrap();
-    assert!(desk.kernel.leave_line(passive, &[]).await.is_empty());
-    let resumed = desk.kernel.leave_line(place, &[]).await.remove(0);
+    assert!(desk.kernel.leave_line(passive, &[]).await.pass_on().is_empty());
+    let resumed = desk.kernel.leave_line(place, &[]).await.pass_on().remove(0);
     assert_eq!(
         (resumed.kind, resumed.turn_id, resumed.epoch),
         (LeaseKind::Resume, lease.turn_id, lease.epoch)
@@ -168,7 +170,7 @@ async fn a_turn_that_is_given_back_is_left_to_be_looked_for() {
     let place = desk.kernel.stand_in_line(&request(), 1);
     let release = Release { fence: fence(&lease), defer_seconds: None, reason: None, keep_calls: false };
     desk.kernel.turn_command(&desk.project, &caller(), Command::Release(release), None).await.unwrap();
-    assert!(desk.kernel.leave_line(place, &[]).await.is_empty());
+    assert!(desk.kernel.leave_line(place, &[]).await.pass_on().is_empty());
     assert_eq!(row_of(&desk, turn).await.0, InboxStatus::Pending);
 }
 
@@ -180,7 +182,7 @@ async fn who_waits_behind_a_live_turn_is_not_given_to_anybody() {
     for agent in ["a", "a", "b"] {
         desk.dispatch(agent).await;
     }
-    let leases = desk.kernel.leave_line(place, &[]).await;
+    let leases = desk.kernel.leave_line(place, &[]).await.pass_on();
     let agents: Vec<_> = leases.iter().map(|lease| lease.agent_id.to_string()).collect();
     assert_eq!(agents, ["a", "b"]);
 }
@@ -202,6 +204,48 @@ async fn what_was_claimed_for_one_who_has_gone_is_given_back() {
         let leases = desk.kernel.claim(&caller(), &request()).await.unwrap();
         assert_eq!((leases[0].turn_id, leases[0].epoch), (turn.turn_id, turn.epoch.unwrap().next()));
     }
+}
+
+/// The same where a claim found its turn by looking: it was not told of it, or went away before it was.
+#[tokio::test]
+async fn what_was_found_for_one_who_was_not_told_is_given_back() {
+    let desk = Desk::new(&["a"]).await;
+    let turn = desk.dispatch("a").await;
+    desk.store.lose_claim_answer();
+    assert!(desk.kernel.claim(&caller(), &request()).await.is_err());
+    assert_eq!(row_of(&desk, turn.turn_id).await.0, InboxStatus::Processing);
+    let leases = desk.kernel.claim(&caller(), &request()).await.unwrap();
+    assert_eq!((leases[0].turn_id, leases[0].epoch), (turn.turn_id, turn.epoch.unwrap().next()));
+    // One that is held for somebody else.
+    drop(desk.kernel.hold(leases));
+    let leases = desk.kernel.claim(&caller(), &request()).await.unwrap();
+    assert_eq!((leases[0].turn_id, leases[0].epoch), (turn.turn_id, turn.epoch.unwrap().next().next()));
+}
+
+#[tokio::test]
+async fn a_claim_that_is_cut_off_while_the_store_is_at_it_loses_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Arc::new(SqliteStore::open(&folder.path().join("claims.db")).unwrap());
+    let unused = Arc::new(ReferenceStore::new());
+    let desk = Desk::on(Arc::clone(&store) as _, unused, &["a"], ContextConfig::default()).await;
+    let turn = desk.dispatch("a").await;
+    let (by, request) = (caller(), request());
+    let mut claim = Box::pin(desk.kernel.claim(&by, &request));
+    // It sees that there is something, and asks the writer for it.
+    let mut polls = 0;
+    std::future::poll_fn(|context| {
+        polls += 1;
+        assert!(claim.as_mut().poll(context).is_pending(), "answered after {polls} polls");
+        if polls == 2 { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+    // The store gives the turn, and nobody hears of it.
+    while store.turn(&desk.project, turn.turn_id).await.unwrap().unwrap().status == InboxStatus::Pending {
+        tokio::task::yield_now().await;
+    }
+    drop(claim);
+    let leases = desk.kernel.claim(&by, &request).await.unwrap();
+    assert_eq!((leases[0].turn_id, leases[0].epoch), (turn.turn_id, turn.epoch.unwrap().next()));
 }
 
 /// SEC-07, DP-15: a claim that waits takes all that is there, and no more than it asked for.

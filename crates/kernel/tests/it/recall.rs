@@ -28,7 +28,7 @@ fn json(text: &str) -> CanonicalJson {
 async fn recalled(desk: &Desk, agent: &str) -> Lease {
     let place = desk.kernel.stand_in_line(&Desk::request(1, Duration::ZERO), 1);
     desk.dispatch(agent).await;
-    let mut leases = desk.kernel.leave_line(place, &[]).await;
+    let mut leases = desk.kernel.leave_line(place, &[]).await.pass_on();
     leases.pop().unwrap()
 }
 

@@ -20,7 +20,7 @@ use cardwire_api::{
     },
 };
 use cardwire_kernel::{
-    Done, KernelError, NewTurnCard,
+    Done, Kernel, KernelError, NewTurnCard,
     protocol::{
         Rejection,
         access::Needed,
@@ -37,20 +37,37 @@ use std::{collections::HashMap, time::Duration};
 
 /// How long leases wait for what their turns are given.
 const HYDRATE_WITHIN: Duration = Duration::from_secs(1);
+/// How often it is asked whether a token that waits is still good.
+const ASK_AGAIN: Duration = Duration::from_millis(500);
 
 pub(crate) async fn claim(request: Request) -> Answer {
     let body: ClaimIn = request.body()?;
     let (kernel, hydrate) = (&request.state.kernel, body.hydrate);
     let mut claim = body.into_request()?;
     claim.projects = within_reach(&request, claim.projects).await?;
-    let leases = kernel.claim(&request.caller()?, &claim).await?;
+    let (caller, secret) = (request.caller()?, request.by()?.secret.expose());
+    let leases = tokio::select! {
+        leases = kernel.claim(&caller, &claim) => leases?,
+        refused = refusal(kernel, secret), if !claim.wait.is_zero() => return Err(refused),
+    };
+    let held = kernel.hold(leases);
     // The turns run already: their worker must not wait long for what it can read itself.
     let given = match hydrate {
-        true => tokio::time::timeout(HYDRATE_WITHIN, kernel.hydrate(&leases)).await.unwrap_or_default(),
+        true => tokio::time::timeout(HYDRATE_WITHIN, kernel.hydrate(held.leases())).await.unwrap_or_default(),
         false => HashMap::new(),
     };
     let lease = |lease: &Lease| LeaseOut::new(lease, given.get(&(lease.project.clone(), lease.turn_id)));
-    respond::ok(&ClaimOut { leases: leases.iter().map(lease).collect() })
+    respond::ok(&ClaimOut { leases: held.pass_on().iter().map(lease).collect() })
+}
+
+/// Completes when a token is good no longer: whoever waits with it is not given what comes after that (SEC-02).
+async fn refusal(kernel: &Kernel, secret: &str) -> ApiError {
+    loop {
+        tokio::time::sleep(ASK_AGAIN).await;
+        if let Err(error) = kernel.authenticate(secret).await {
+            return error.into();
+        }
+    }
 }
 
 /// The projects to claim from: those named, or the token's own; all of them otherwise.

@@ -266,12 +266,6 @@ async fn workers_and_the_watchdog_look_only_where_there_is_work() {
             "state_agent_inbox_open",
         ),
         (
-            include_str!("../../sql/read/claim_projects.sql"),
-            "text, bigint, bigint, bigint",
-            "'generic', 0, 0, 10",
-            "state_agent_inbox_claimable_anywhere",
-        ),
-        (
             include_str!("../../sql/read/claimable.sql"),
             "text, text, bigint, bigint",
             "'p1', 'generic', 0, 10",
@@ -294,6 +288,14 @@ async fn workers_and_the_watchdog_look_only_where_there_is_work() {
         assert!(plan.contains(&format!("using {index} ")), "{plan}");
         assert!(!plan.contains("Seq Scan"), "{plan}");
     }
+    // With the one project that there is, as if there were many.
+    let statement = include_str!("../../sql/read/claim_projects.sql");
+    let (types, values) = ("text, bigint, bigint, bigint", "'generic', 0, 0, 10");
+    let plan = plan_with(&scratch, "SET enable_seqscan = off", statement, types, values).await;
+    for index in ["state_agent_inbox_claimable_anywhere", "resource_projects_pkey"] {
+        assert!(plan.contains(&format!("using {index} ")), "{plan}");
+    }
+    assert!(!plan.contains("Seq Scan") && !plan.contains(" Join "), "{plan}");
     let now = at(1_000_000);
     let horizon = Horizon { dispatched: now, running: now, resume: now, pending: now, processing: now };
     assert_eq!(store.due_heads(&horizon, None, 9).await.unwrap(), []);

@@ -3,7 +3,8 @@
 use super::case::{Case, commit, create_head, enqueue, update_inbox};
 use crate::fixtures::{agent_id, at, event, idle_head, live_head, report_item, turn_item, worker_target};
 use cardwire_model::{
-    Commit, HeadGuard, InboxId, InboxItem, InboxKind, InboxStatus, LiveState, ProjectId, TurnEpoch, Write,
+    Commit, HeadGuard, InboxId, InboxItem, InboxKind, InboxStatus, LiveState, Project, ProjectId, TurnEpoch,
+    Write,
 };
 use cardwire_store::{ClaimQuery, Claimable, DecideClaim, Store};
 use std::{
@@ -163,6 +164,17 @@ pub async fn a_claim_serves_the_projects_it_names(store: Arc<dyn Store>) {
     );
     assert_eq!(claim(&case, &of(&[&projects[0]])).await.ids(), [rows[0][0].id, rows[0][1].id]);
     assert_eq!(claim(&case, &query(9)).await.ids(), [rows[2][1].id]);
+}
+
+/// Nobody can do anything for a project that is deleted; what waits there is in nobody's way.
+pub async fn a_claim_of_all_projects_passes_over_deleted_ones(store: Arc<dyn Store>) {
+    let mut case = Case::new(store).await;
+    let (first, second) = (case.project.clone(), case.create_project("p2").await);
+    pending(&mut case, &first, &["a", "b"]).await;
+    let theirs = pending(&mut case, &second, &["a"]).await;
+    let project = case.store.project(&first).await.unwrap().unwrap();
+    case.write([Write::UpdateProject(Project { deleted_at: Some(at(1)), ..project })]).await;
+    assert_eq!(claim(&case, &query(2)).await.ids(), [theirs[0].id]);
 }
 
 /// DP-15: a row that was put off is claimable from the moment it names.

@@ -34,7 +34,10 @@ impl State {
     fn wanted(&self, query: &ClaimQuery, key: &InboxKey) -> Option<(ProjectId, &InboxItem)> {
         let project = key.0.project()?;
         let item = self.inbox.get(key)?;
-        let asked_for = query.projects.as_ref().is_none_or(|projects| projects.contains(project));
+        let asked_for = match &query.projects {
+            Some(projects) => projects.contains(project),
+            None => self.project(project).is_none_or(|project| project.deleted_at.is_none()),
+        };
         (asked_for && is_claimable(query, item)).then(|| (project.clone(), item))
     }
 

@@ -2,6 +2,7 @@
 
 use super::{ReferenceStore, state::State};
 use cardwire_model::{AgentId, InboxId, InboxItem, InboxKind, ProjectId, Realm};
+use std::sync::PoisonError;
 
 impl ReferenceStore {
     /// Removes an agent's head, but not the copy of it (WD-08). Panics when there is no head.
@@ -15,6 +16,15 @@ impl ReferenceStore {
     pub fn damage_inbox(&self, project: &ProjectId, id: InboxId, damage: impl FnOnce(&mut InboxItem)) {
         let realm = Realm::from(project.clone());
         self.with(|state| state.damage_inbox(&realm, id, damage)).expect("an open store");
+    }
+
+    /// The next claim is applied, but whoever claims is not told.
+    pub fn lose_claim_answer(&self) {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner).loses_answer = true;
+    }
+
+    pub(super) fn takes_lost_answer(&self) -> bool {
+        std::mem::take(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner).loses_answer)
     }
 }
 

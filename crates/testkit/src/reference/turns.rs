@@ -62,7 +62,11 @@ impl Turns for ReferenceStore {
         query: &ClaimQuery,
         decide: DecideClaim,
     ) -> std::result::Result<Vec<ProjectId>, CommitError> {
-        Ok(self.with(|state| state.claim(query, &decide))?)
+        let claimed = self.with(|state| state.claim(query, &decide))?;
+        if self.takes_lost_answer() {
+            return Err(StoreError::Uncertain("the answer was lost".to_owned()).into());
+        }
+        Ok(claimed)
     }
 
     async fn due_heads(

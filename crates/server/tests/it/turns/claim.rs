@@ -15,6 +15,8 @@ on_both! {
     a_worker_sees_its_target_and_its_projects_only;
     a_released_turn_is_given_to_another;
     a_deferred_turn_waits;
+    sec_02_who_waits_with_a_revoked_token_is_given_nothing;
+    a_worker_of_all_projects_is_given_nothing_of_a_deleted_one;
 }
 
 /// API-10
@@ -212,4 +214,24 @@ async fn a_deferred_turn_waits(api: Api) {
     assert!(api.tick(59).await.is_empty());
     api.clock.advance(61);
     assert_eq!(api.claim().await.len(), 1);
+}
+
+async fn sec_02_who_waits_with_a_revoked_token_is_given_nothing(api: Api) {
+    let made = api.post("/tokens", json!({ "scopes": ["work"] })).await.expect(201);
+    let (token, id) = (made["token"].as_str().unwrap(), made["id"].as_str().unwrap());
+    let wait = json!({ "worker_target": "w1", "worker_id": "w", "max_turns": 1, "wait_ms": 30_000 });
+    let path = format!("/tokens/{id}");
+    let wait = wait.to_string();
+    let (refused, revoked) = tokio::join!(api.with(token, "POST", "/l0/claim", &wait), api.delete(&path));
+    revoked.expect(204);
+    refused.expect_error(401, "unauthenticated");
+    let turn = api.dispatch("a1").await;
+    assert_eq!(api.claim().await[0].turn, turn.id);
+}
+
+/// API-07: such a turn could not even be started.
+async fn a_worker_of_all_projects_is_given_nothing_of_a_deleted_one(api: Api) {
+    api.dispatch("a1").await;
+    api.delete("/projects/p1").await.expect(204);
+    assert!(api.claim().await.is_empty());
 }

@@ -55,7 +55,7 @@ async fn wait_in_line(world: Rc<World>, worker: usize) {
     for _ in 0..world.shared.below(60) {
         pause().await;
     }
-    let leases = kernel.leave_line(place, &[]).await;
+    let leases = kernel.leave_line(place, &[]).await.pass_on();
     if !leases.is_empty() {
         did(&world, "claim at once");
     }
