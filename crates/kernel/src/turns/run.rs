@@ -5,7 +5,8 @@ use crate::{
     Caller, Done, Kernel, KernelError, Remember, batches::FollowUp, doorbell::Ring, turns::ViewedTurn,
 };
 use cardwire_model::{
-    BoxId, CardDraft, CardId, InboxId, Keys, Origin, ProjectId, Realm, Snapshot, Timestamp, limits,
+    BoxId, CardDraft, CardId, InboxId, InboxStatus, Keys, Origin, ProjectId, Realm, Snapshot, Timestamp,
+    limits,
 };
 use cardwire_protocol::{
     Decision, Moment, Rejection, facts,
@@ -310,15 +311,18 @@ impl Kernel {
         self.load_next_box(realm, snapshot).await
     }
 
-    /// The output box of the turn that is leased when this one ends.
+    /// The output box of the turn that is leased when this one ends, and that of this one if it waits itself.
     pub(crate) async fn load_next_box(
         &self,
         realm: &Realm,
         snapshot: &mut Snapshot,
     ) -> Result<(), KernelError> {
-        let next = snapshot.turn.as_ref().and_then(|rows| next_output_box(&rows.next));
-        if let Some(box_id) = next.filter(|id| !snapshot.boxes.contains_key(id)) {
-            let keys = Keys { boxes: vec![box_id], ..Keys::default() };
+        let Some(rows) = &snapshot.turn else { return Ok(()) };
+        let own = rows.item.output_box.filter(|_| rows.item.status == InboxStatus::Queued);
+        let mut boxes: Vec<_> = next_output_box(&rows.next).into_iter().chain(own).collect();
+        boxes.retain(|id| !snapshot.boxes.contains_key(id));
+        if !boxes.is_empty() {
+            let keys = Keys { boxes, ..Keys::default() };
             snapshot.boxes.extend(self.store.load(realm, &keys).await?.boxes);
         }
         Ok(())

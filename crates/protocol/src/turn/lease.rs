@@ -8,9 +8,9 @@ use super::{
 };
 use crate::{Moment, Rejection, decision::own_json};
 use cardwire_model::{
-    BoxId, CanonicalJson, CardDraft, CardId, Ended, EventKind, Head, InboxItem, InboxKind, InboxStatus, Live,
-    LiveState, NewEvent, Origin, Snapshot, Status, TaskStatus, TurnPayload, Write, event::PUBLIC_CHANNEL,
-    limits,
+    BoxHead, BoxId, CanonicalJson, CardDraft, CardId, Ended, EventKind, Expect, Head, InboxItem, InboxKind,
+    InboxStatus, Live, LiveState, NewEvent, Origin, Snapshot, Status, TaskStatus, TurnPayload, Write,
+    event::PUBLIC_CHANNEL, limits,
 };
 use serde_json::{Value, json};
 
@@ -178,9 +178,9 @@ fn put_away(next: &mut Next, item: &InboxItem, fault: &Fault, moment: &Moment) -
         reason: &fault.detail,
         code: fault.code,
     };
-    let (writes, event, _) = end_unleased(item, &end, moment)?;
-    next.writes.extend(writes);
-    next.events.push(event);
+    let ended = end_unleased(item, &end, None, moment)?;
+    next.writes.extend(ended.writes);
+    next.events.push(ended.event);
     Ok(())
 }
 
@@ -192,12 +192,22 @@ pub(super) struct EndUnleased<'a> {
     pub(super) code: &'a str,
 }
 
-/// Its deliverable is a card of no box: the box may belong to another turn, or be unknown.
+/// The end of a turn that was never leased.
+pub(super) struct Unleased {
+    pub(super) writes: Vec<Write>,
+    pub(super) expect: Option<Expect>,
+    pub(super) event: NewEvent,
+    pub(super) deliverable: CardId,
+}
+
+/// Ends it with a deliverable in its output box (WK-06); without `output` in none: that box may be unknown, or another turn
+/// writes it.
 pub(super) fn end_unleased(
     item: &InboxItem,
     end: &EndUnleased<'_>,
+    output: Option<&BoxHead>,
     moment: &Moment,
-) -> Result<(Vec<Write>, NewEvent, CardId), Rejection> {
+) -> Result<Unleased, Rejection> {
     debug_assert!(item.kind == InboxKind::Turn, "only turns end");
     let content =
         ending::fallback_content(end.status, end.reason, "pmo.l0_guard.dispatcher", &Remains::default());
@@ -219,11 +229,11 @@ pub(super) fn end_unleased(
         deliverable,
         error: Some(end.reason.to_owned()),
         error_code: Some(end.code.to_owned()),
-        output: (0, 0),
+        output: output.map_or((0, 0), |head| (head.len, head.len + 1)),
         at: moment.now,
     };
-    let output = item.output_box.map(|id| id.to_string()).unwrap_or_default();
-    let data = ending::task_data(item, &ended, None, &output);
+    let output_id = item.output_box.map(|id| id.to_string()).unwrap_or_default();
+    let data = ending::task_data(item, &ended, None, &output_id);
     let event = NewEvent {
         channel: item.channel.as_ref().map_or_else(|| PUBLIC_CHANNEL.to_owned(), ToString::to_string),
         agent_id: Some(item.agent_id.clone()),
@@ -245,7 +255,20 @@ pub(super) fn end_unleased(
         Write::UpdateInbox { from: item.status, item: Box::new(closed) },
     ];
     writes.extend(told);
-    Ok((writes, event, deliverable))
+    let append = |head: &BoxHead| Write::AppendCards {
+        box_id: head.box_id,
+        generation: head.generation,
+        cards: vec![deliverable],
+    };
+    writes.extend(output.map(append));
+    // As it was: where the deliverable stands is in the row.
+    let expect = output.map(|head| Expect::OpenBox {
+        box_id: head.box_id,
+        generation: head.generation,
+        min_len: head.len,
+        max_len: head.len,
+    });
+    Ok(Unleased { writes, expect, event, deliverable })
 }
 
 fn json_of(value: &Value) -> CanonicalJson {

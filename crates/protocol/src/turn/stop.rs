@@ -6,13 +6,13 @@ use super::{
     ending::{self, End, Remains},
     fence,
     finish::check_text,
-    lease::{self, EndUnleased},
+    lease::{self, EndUnleased, Unleased},
     work::Work,
 };
 use crate::{Decision, Moment, Rejection};
 use cardwire_model::{
-    AuditAction, Commit, InboxKind, InboxStatus, LiveState, Nudge, Origin, ProjectId, Snapshot, Sweep,
-    TaskStatus, TurnEpoch, TurnId, Write,
+    AuditAction, BoxHead, Commit, InboxKind, InboxStatus, LiveState, Nudge, Origin, ProjectId, Snapshot,
+    Sweep, TaskStatus, TurnEpoch, TurnId, Write, limits,
 };
 use serde_json::json;
 
@@ -86,11 +86,23 @@ fn stop_waiting(
     let head = snapshot.head.as_ref().ok_or_else(|| Rejection::Lost(rows.item.agent_id.clone()))?;
     let end =
         EndUnleased { status: TaskStatus::Failed, row: InboxStatus::Skipped, reason: STOPPED, code: STOPPED };
-    let (writes, event, deliverable) = lease::end_unleased(&rows.item, &end, moment)?;
+    let output = waiting_output(snapshot);
+    let Unleased { writes, expect, event, deliverable } =
+        lease::end_unleased(&rows.item, &end, output, moment)?;
     let mut commit = Commit::new(project.clone());
     commit.writes = writes;
+    commit.expect.extend(expect);
     let nudge = Nudge { queued: -1, ..Nudge::default() };
     commit.writes.push(Write::NudgeHead { guard: head.guard(), nudge });
     commit.events.push(event);
     Ok(Decision { commit, outcome: Outcome::Ended { status: TaskStatus::Failed, deliverable } })
+}
+
+/// The output box of a turn that waits, if anything can be written there: not while the live turn writes it (CB-14).
+fn waiting_output(snapshot: &Snapshot) -> Option<&BoxHead> {
+    let box_id = snapshot.turn.as_ref()?.item.output_box?;
+    let live = snapshot.head.as_ref()?.live.as_ref();
+    let output = snapshot.boxes.get(&box_id)?;
+    let is_free = live.is_none_or(|live| live.output_box != box_id);
+    (is_free && !output.sealed && (output.len as usize) < limits::BOX_CARDS).then_some(output)
 }

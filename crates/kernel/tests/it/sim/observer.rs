@@ -347,7 +347,10 @@ impl Observer {
         let (turn, live) = match (author, current.fence) {
             (Author::Operation, Some((turn, epoch))) => (turn, self.is_live(turn, epoch)),
             // What is done about a turn without its holder is done while it is live, too.
-            (Author::Turn(turn), _) => (turn, self.is_held(turn) || !writes_a_box(commit)),
+            (Author::Turn(turn), _) => {
+                let is_allowed = self.is_held(turn) || !writes_a_box(commit) || ends_waiting(commit, turn);
+                (turn, is_allowed)
+            }
             (Author::Operation, None) | (Author::Kernel, _) => return,
         };
         let writes = commit.writes.iter().any(|write| !matches!(write, Write::CreateHead(_)));
@@ -419,6 +422,14 @@ impl Observer {
     pub(super) fn open_turns(&self) -> usize {
         self.open
     }
+}
+
+/// Whether a turn that never ran ends here: its deliverable is written all the same (WK-06).
+fn ends_waiting(commit: &Commit, turn: TurnId) -> bool {
+    commit.writes.iter().any(|write| {
+        matches!(write, Write::UpdateInbox { from: InboxStatus::Queued, item }
+            if item.turn_id == turn && item.ended.is_some())
+    })
 }
 
 fn writes_a_box(commit: &Commit) -> bool {

@@ -62,6 +62,19 @@ async fn a_waiting_turn_never_runs(api: Api) {
     assert_eq!(stopped["status"], "stopped");
     let turn = api.turn(&second.id).await;
     assert_eq!((&turn["status"], &turn["turn_epoch"]), (&json!("failed"), &serde_json::Value::Null));
+    // WK-06
+    let output = api.get(&format!("/projects/p1/boxes/{}", second.output)).await.expect(200);
+    assert_eq!(output["card_ids"], json!([stopped["deliverable_card_id"]]));
+    assert!(stopped["deliverable_card_id"].is_string());
+    let view = api.get(&format!("/projects/p1/turns/{}/view", second.id)).await.expect(200);
+    assert!(view.to_string().contains(stopped["deliverable_card_id"].as_str().unwrap()));
+    // Not where the live turn writes.
+    let behind = api.dispatch_with("a1", json!({ "output_box_id": leased.lease["output_box_id"] })).await;
+    let len =
+        async || api.get(&format!("/projects/p1/boxes/{}", behind.output)).await.expect(200)["len"].clone();
+    let before = len().await;
+    api.post(&path(&behind.id), json!({})).await.expect(200);
+    assert_eq!(len().await, before);
     assert_eq!(api.head("a1").await["queued"], 1);
     api.finish(&leased, "success").await;
     let leases = api.claim().await;
@@ -69,7 +82,7 @@ async fn a_waiting_turn_never_runs(api: Api) {
     assert_eq!((&leases[0].turn, leases[0].epoch), (&third.id, 2));
     let told = api.told("agent.task").await;
     let turns: Vec<_> = told.iter().map(|event| event["agent_turn_id"].as_str().unwrap()).collect();
-    assert_eq!(turns, [second.id.as_str(), &leased.turn]);
+    assert_eq!(turns, [second.id.as_str(), &behind.id, &leased.turn]);
 }
 
 /// WK-09
