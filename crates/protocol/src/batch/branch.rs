@@ -78,26 +78,31 @@ pub fn dispatch(
 /// What a refusal makes of a branch: a busy target is asked again, for a while; any other refusal is the end (BM-10).
 pub(super) fn refused(branch: &Branch, refusal: &Refusal, moment: &Moment) -> Branch {
     let attempts = branch.attempts + 1;
-    let failed = |detail: String| Branch {
-        status: BranchStatus::Failed,
-        attempts,
-        next_attempt_at: None,
-        error_detail: Some(detail),
-        error_code: Some(refusal.code.as_str().to_owned()),
-        updated_at: moment.now,
-        ..branch.clone()
-    };
     match refusal.verdict {
-        Verdict::Busy if attempts >= limits::BRANCH_ATTEMPTS => failed("dispatch_retry_exhausted".to_owned()),
+        Verdict::Busy if attempts >= limits::BRANCH_ATTEMPTS => Branch {
+            error_detail: Some("dispatch_retry_exhausted".to_owned()),
+            ..failed(branch, refusal, moment)
+        },
         Verdict::Busy => Branch {
             attempts,
             next_attempt_at: Some(moment.now.plus_seconds((1_i64 << attempts).min(LONGEST_PAUSE))),
             updated_at: moment.now,
             ..branch.clone()
         },
-        Verdict::Rejected | Verdict::Error => {
-            failed(format!("dispatch_{}:{}", refusal.verdict.as_str(), refusal.code.as_str()))
-        }
+        Verdict::Rejected | Verdict::Error => failed(branch, refusal, moment),
+    }
+}
+
+/// A refusal that is the end.
+pub(super) fn failed(branch: &Branch, refusal: &Refusal, moment: &Moment) -> Branch {
+    Branch {
+        status: BranchStatus::Failed,
+        attempts: branch.attempts + 1,
+        next_attempt_at: None,
+        error_detail: Some(format!("dispatch_{}:{}", refusal.verdict.as_str(), refusal.code.as_str())),
+        error_code: Some(refusal.code.as_str().to_owned()),
+        updated_at: moment.now,
+        ..branch.clone()
     }
 }
 

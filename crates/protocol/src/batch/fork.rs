@@ -272,7 +272,9 @@ fn add_branch(
                 dispatched(blank, &receipt)
             }
             Err(Rejection::Refused(refusal)) => {
-                let row = branch::refused(&blank, &refusal, moment);
+                // Asked again, it would be started from its row, which does not know the settings of the run.
+                let is_the_end = call.run.is_of_a_run();
+                let row = if is_the_end { branch::failed } else { branch::refused }(&blank, &refusal, moment);
                 if row.status == BranchStatus::Pending {
                     commit.append(made);
                     row

@@ -1,6 +1,8 @@
 //! Deadlines, and branches that wait (BM-03, BM-10, BM-18, BM-19).
 
-use super::{Api, batch, batch_of, boss, call, children, fork, new_task, on_both, results, states, suspend};
+use super::{
+    Api, FORK, batch, batch_of, boss, call, children, fork, new_task, on_both, results, states, suspend,
+};
 use serde_json::{Value, json};
 
 on_both! {
@@ -106,7 +108,7 @@ async fn a_busy_target_is_asked_again(api: Api) {
     let one_more = api.order("busy", json!({})).await;
     api.send_turn(&one_more).await.expect_error(429, "inbox_full");
     let args = json!({ "tasks": [{ "target_strategy": "reuse", "target_ref": "busy", "instruction": "i" }] });
-    let id = batch_of(&call(&api, args).await.expect(200));
+    let id = batch_of(&call(&api, args.clone()).await.expect(200));
     let waits = batch(&api, &id).await;
     assert_eq!((states(&waits), &waits["tasks"][0]["attempts"]), (vec!["pending"], &json!(1)));
     api.tick(1).await;
@@ -115,6 +117,11 @@ async fn a_busy_target_is_asked_again(api: Api) {
     api.verb(&at_work, ":heartbeat", json!({})).await.expect(200);
     api.tick(0).await;
     assert_eq!(batch(&api, &id).await["tasks"][0]["attempts"], 2);
+    // The settings of a run are not in the row from which a branch is started later.
+    let of_a_run = json!({ "caller_agent_id": "boss", "args": args, "runtime_config": { "n": 1 } });
+    let of_a_run = batch(&api, &batch_of(&api.post(FORK, of_a_run).await.expect(200))).await;
+    assert_eq!(states(&of_a_run), ["failed"]);
+    assert_eq!(of_a_run["tasks"][0]["error_detail"], "dispatch_busy:inbox_full");
     // Room at last.
     api.finish(&at_work, "success").await;
     api.clock.advance(5);
