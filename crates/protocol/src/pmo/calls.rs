@@ -336,8 +336,15 @@ pub fn answer(
         Err((rejection, told)) => (false, told, Some(rejection)),
     };
     let refused = refused.filter(|rejection| !matches!(rejection, Rejection::Refused(_)));
-    if let Some(Rejection::UnauthorizedBox { id }) = &refused {
-        let detail = json!({ "tool": call.tool, "agent_id": call.caller.as_str(), "box_id": id });
+    let denied = if let Some(Rejection::UnauthorizedBox { id }) = &refused {
+        Some(("box_id", id))
+    } else if let Some(Rejection::Forbidden(reason)) = &refused {
+        Some(("reason", reason))
+    } else {
+        None
+    };
+    if let Some((name, what)) = denied {
+        let detail = json!({ "tool": call.tool, "agent_id": call.caller.as_str(), name: what });
         let denied = moment.audit(AuditAction::AccessDenied, call.caller.as_str(), &detail);
         done.audit.push(NewAudit { verdict: AuditVerdict::Denied, ..denied });
     }

@@ -289,6 +289,10 @@ async fn a_policy_is_kept(api: Api) {
     api.post("/projects/p1/agents", agent).await.expect(201);
     delegate(&api, "new", "Helper", json!({})).await.expect_error(403, "forbidden");
     assert_eq!(roster(&api).await.len(), 1);
+    // SEC-05
+    let denied = &api.items("audit").await[0];
+    assert_eq!((&denied["action"], &denied["verdict"]), (&json!("access.denied"), &json!("denied")));
+    assert_eq!((&denied["subject"], &denied["detail"]["tool"]), (&json!("boss"), &json!("delegate_async")));
     let open = json!({ "worker_target": "w1", "system_prompt": "x", "delegation_policy": { "target_profiles": null } });
     api.with(&api.admin, "PUT", "/projects/p1/profiles/Strict", &open.to_string()).await.expect(200);
     delegate(&api, "new", "Helper", json!({})).await.expect(200);
