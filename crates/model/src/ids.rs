@@ -55,7 +55,7 @@ machine_id!(
 impl CardId {
     /// Whether it was made by [`Self::derived`]: such ids are not for callers to choose.
     pub fn is_derived(self) -> bool {
-        self.0.get_version_num() == 8
+        self.0.get_version_num() == 8 && self.0.get_variant() == uuid::Variant::RFC4122
     }
 
     /// The id of a card that is named by what it stands for.

@@ -54,8 +54,11 @@ impl FollowUp {
 /// Many branches of a batch end at the same time: one look at the batch serves all that ended before it.
 #[derive(Default)]
 pub(crate) struct Looks {
-    places: Mutex<HashMap<(ProjectId, BatchId), Arc<Place>>>,
+    /// With how many are there.
+    places: Mutex<HashMap<Key, (usize, Arc<Place>)>>,
 }
+
+type Key = (ProjectId, BatchId);
 
 #[derive(Default)]
 struct Place {
@@ -65,9 +68,11 @@ struct Place {
 }
 
 impl Looks {
-    fn visit(&self, key: (ProjectId, BatchId)) -> Visit<'_> {
+    fn visit(&self, key: Key) -> Visit<'_> {
         let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = Arc::clone(places.entry(key.clone()).or_default());
+        let (visitors, place) = places.entry(key.clone()).or_default();
+        *visitors += 1;
+        let place = Arc::clone(place);
         Visit { looks: self, key, place }
     }
 }
@@ -75,16 +80,18 @@ impl Looks {
 /// Somebody who looks, or waits to. Also one that goes away half way leaves nothing behind.
 struct Visit<'a> {
     looks: &'a Looks,
-    key: (ProjectId, BatchId),
+    key: Key,
     place: Arc<Place>,
 }
 
 impl Drop for Visit<'_> {
     fn drop(&mut self) {
         let mut places = self.looks.places.lock().unwrap_or_else(PoisonError::into_inner);
-        // The map's own and this one's: nobody else is here.
-        if Arc::strong_count(&self.place) == 2 {
-            places.remove(&self.key);
+        if let Some((visitors, _)) = places.get_mut(&self.key) {
+            *visitors -= 1;
+            if *visitors == 0 {
+                places.remove(&self.key);
+            }
         }
     }
 }
