@@ -10,7 +10,7 @@ use crate::{
 };
 use axum::http::StatusCode;
 use cardwire_api::{
-    documents, parse,
+    ErrorCode, documents, parse,
     questions::QuestionOut,
     roster::ProfileIn,
     teams::{RunTeamIn, RunTeamOut},
@@ -47,6 +47,13 @@ pub(crate) async fn run(request: Request) -> Answer {
     let (project, kernel) = (request.project()?.clone(), &request.state.kernel);
     let body: RunTeamIn = request.body()?;
     body.check()?;
+    let wait = parse::wait(body.wait_ms);
+    // Whoever asks again with the same key is told which run it is, or waits for that one; nothing is made ready for it.
+    if let Some(remember) = request.remember::<Dispatched>(|_| None)?
+        && let Some(answer) = kernel.answered(&project, &remember.key).await?
+    {
+        return again(kernel, &project, answer, wait).await;
+    }
     let name: ResourceName = request.param("team_name")?;
     let (_, document) = kernel.resource(&project, ResourceKind::Team, &name).await?;
     let team = check_team(&document.content.to_value())?;
@@ -55,11 +62,14 @@ pub(crate) async fn run(request: Request) -> Answer {
     let controller_profile = ready.make(&team).await?;
     let context = ready.context(&body.query).await?;
     let turn_id = TurnId::from_uuid(kernel.ids().uuid());
-    let session = body.session_id.clone().unwrap_or_else(|| format!("run_{}", turn_id.uuid().simple()));
-    let namespace = body.namespace.clone().unwrap_or_else(|| "default".to_owned());
+    let about = About {
+        team: team.name.clone(),
+        session: body.session_id.clone().unwrap_or_else(|| format!("run_{}", turn_id.uuid().simple())),
+        namespace: body.namespace.clone().unwrap_or_else(|| "default".to_owned()),
+    };
     let settings = json!({
-        "team": team.name, "team_card_id": document.id.to_string(), "session_id": session,
-        "namespace": namespace, "limits": { "agent_timeout_seconds": team.limits.agent_timeout_seconds },
+        "team": team.name, "team_card_id": document.id.to_string(), "session_id": about.session,
+        "namespace": about.namespace, "limits": { "agent_timeout_seconds": team.limits.agent_timeout_seconds },
     });
     let command = Dispatch {
         agent_id: Some(parse::one("name", &team.controller_id())?),
@@ -81,47 +91,71 @@ pub(crate) async fn run(request: Request) -> Answer {
         emit_state_event: true,
         max_depth: kernel.live_project(&project).await?.settings.recursion_depth(),
     };
-    // Whoever asks again with the same key is told which run it is, or waits for that one.
-    let about = (team.name.clone(), session.clone(), namespace.clone());
+    let first = about.clone();
     let remember = request.remember(move |dispatched: &Dispatched| match dispatched {
-        Dispatched::Accepted(receipt) => remembered(StatusCode::OK, &started(&about, receipt)),
+        Dispatched::Accepted(receipt) => remembered(StatusCode::OK, &started(&first, receipt)),
         Dispatched::Repeated(_) => None,
     })?;
-    let wait = parse::wait(body.wait_ms);
-    let (turn_id, session) = match kernel.dispatch(&project, &caller, &command, remember.as_ref()).await? {
-        Done::Replayed(answer) if wait.is_zero() => return respond::replayed(answer),
-        Done::Replayed(answer) => remembered_run(&answer.body)?,
-        Done::Fresh(dispatched) => {
-            let receipt = match dispatched {
-                Dispatched::Accepted(receipt) => *receipt,
-                Dispatched::Repeated(turn) => kernel.receipt(&project, turn).await?,
-            };
-            if wait.is_zero() {
-                return respond::ok(&started(&(team.name, session, namespace), &receipt));
-            }
-            (receipt.turn_id, session)
-        }
+    let receipt = match kernel.dispatch(&project, &caller, &command, remember.as_ref()).await? {
+        // Asked for twice at the same moment.
+        Done::Replayed(answer) => return again(kernel, &project, answer, wait).await,
+        Done::Fresh(Dispatched::Accepted(receipt)) => *receipt,
+        Done::Fresh(Dispatched::Repeated(turn)) => kernel.receipt(&project, turn).await?,
     };
-    let (turn, questions) = await_rest(kernel, &project, turn_id, wait).await?;
+    if wait.is_zero() {
+        return respond::ok(&started(&about, &receipt));
+    }
+    ended(kernel, &project, &about, receipt.turn_id, wait).await
+}
+
+/// What a run is told by.
+#[derive(Clone)]
+struct About {
+    team: String,
+    session: String,
+    namespace: String,
+}
+
+/// Answers whoever asks for a run that was begun before.
+async fn again(
+    kernel: &Kernel,
+    project: &ProjectId,
+    answer: cardwire_model::Answer,
+    wait: Duration,
+) -> Answer {
+    if wait.is_zero() {
+        return respond::replayed(answer);
+    }
+    let damaged = || ApiError::new(ErrorCode::Internal, "a remembered answer is damaged");
+    let (about, turn) = remembered_run(&answer.body).ok_or_else(damaged)?;
+    ended(kernel, project, &about, turn, wait).await
+}
+
+/// Waits for a run, and tells how it ended or stands.
+async fn ended(kernel: &Kernel, project: &ProjectId, about: &About, turn: TurnId, wait: Duration) -> Answer {
+    let (turn, questions) = await_rest(kernel, project, turn, wait).await?;
     let deliverable = match &turn.deliverable_card_id {
         Some(id) => {
-            let cards = kernel.get_cards(&project, &[parse::one::<CardId>("card_id", id)?], false).await?;
+            let cards = kernel.get_cards(project, &[parse::one::<CardId>("card_id", id)?], false).await?;
             cards.first().map(|card| card.content.to_value())
         }
         None => None,
     };
-    respond::ok(&RunTeamOut::new(&team.name, (&session, &namespace), turn, deliverable, questions))
+    let About { team, session, namespace } = about;
+    respond::ok(&RunTeamOut::new(team, (session, namespace), turn, deliverable, questions))
 }
 
-/// The turn and the session of a run, by the answer that was given when it began.
-fn remembered_run(answer: &str) -> Result<(TurnId, String), Invalid> {
-    let answer: Value = serde_json::from_str(answer).unwrap_or_default();
-    let text = |name: &str| answer[name].as_str().unwrap_or_default();
-    Ok((parse::one("agent_turn_id", text("agent_turn_id"))?, text("session_id").to_owned()))
+/// A run, by the answer that was given when it began.
+fn remembered_run(answer: &str) -> Option<(About, TurnId)> {
+    let answer: Value = serde_json::from_str(answer).ok()?;
+    let text = |name: &str| answer[name].as_str().map(str::to_owned);
+    let about = About { team: text("team")?, session: text("session_id")?, namespace: text("namespace")? };
+    Some((about, text("agent_turn_id")?.parse().ok()?))
 }
 
-/// A run that has just been dispatched: of this team, in this session of this namespace.
-fn started((team, session, namespace): &(String, String, String), receipt: &Receipt) -> RunTeamOut {
+/// A run that has just been dispatched.
+fn started(about: &About, receipt: &Receipt) -> RunTeamOut {
+    let About { team, session, namespace } = about;
     RunTeamOut {
         team: team.clone(),
         agent_id: receipt.agent_id.to_string(),
