@@ -26,7 +26,6 @@ pub use cost::{CostBy, CostQuery};
 pub use experience::{Noted, Saved};
 pub use explain::{Side, WhyAnswer};
 pub use knowledge::{Document, FoundSection, KnowledgeQuery, SourceView};
-pub(crate) use pieces::is_profile;
 pub use preflight::WouldSend;
 pub use provider::{ContextProvider, Embedder, ProviderError, ProviderRequest, Reranker};
 pub(crate) use records::Records;

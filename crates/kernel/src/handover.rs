@@ -8,6 +8,7 @@ use cardwire_protocol::{
         pack::{self, Assembly, Inherited, PackContext, Packed, PackedCard, Required, Target},
         profile,
     },
+    turn::view,
 };
 use std::{collections::HashMap, sync::Arc};
 
@@ -97,7 +98,7 @@ impl Kernel {
         let known: HashMap<CardId, Arc<Card>> = known.map(|card| (card.id, card)).collect();
         let shown = |card: &PackedCard| Some((Arc::clone(known.get(&card.card_id)?), card.source));
         let shown: Vec<_> = packed.cards.iter().filter_map(shown).collect();
-        let own = profile.cards.iter().rev().find(|card| card.kind.as_str() == "sys.profile");
+        let own = view::profile(profile.cards.iter(), self.now());
         Ok(Preflight {
             profile_box: packed.profile_box,
             profile_tokens: profile.cards.iter().map(|card| u64::from(card.tokens)).sum(),

@@ -66,7 +66,7 @@ impl Kernel {
         let (before, own) = shown.split_at((watermark as usize).min(shown.len()));
         gathered.add(before, output, 0, |_| (Layer::Checkpoint, Cause::History));
         let now = self.now();
-        let profile = profile.into_iter().rev().find(|card| is_profile(card) && card.is_visible(now));
+        let profile = view::profile(profile.iter(), now).cloned();
         let instruction = given.instruction(now).map(|card| card.id);
         let visible = given.cards().iter().filter(|card| card.is_visible(now));
         let result_fields = view::result_fields(visible).cloned();
@@ -78,11 +78,6 @@ impl Kernel {
         let placed = gathered.placed;
         Ok(Material { item, payload, session, profile, placed, output_len, instruction, result_fields })
     }
-}
-
-/// Whether a card says what an agent is.
-pub(crate) fn is_profile(card: &Card) -> bool {
-    card.kind.as_str() == "sys.profile"
 }
 
 #[derive(Default)]

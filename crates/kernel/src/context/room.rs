@@ -3,6 +3,7 @@
 use crate::{Kernel, KernelError};
 use cardwire_context::fit;
 use cardwire_model::{Card, Live, ProjectId};
+use cardwire_protocol::turn::view;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ impl Kernel {
         live: &Live,
     ) -> Result<Option<u64>, KernelError> {
         let profile = self.box_cards(project, live.profile_box).await?.cards;
-        let card = profile.iter().rev().find(|card| card.kind.as_str() == "sys.profile");
+        let card = view::profile(profile.iter(), self.now());
         let config = card.map_or(Value::Null, |card| card.content.to_value()["llm_config"].take());
         let number = |name: &str| config.get(name)?.as_u64().and_then(|number| u32::try_from(number).ok());
         let Some(window) = number("context_window") else { return Ok(None) };

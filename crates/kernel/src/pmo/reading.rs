@@ -13,6 +13,7 @@ use cardwire_protocol::{
         calls::Call,
         delegate::{self, Boxes, Delegate, Given, Parties, Strategy, Target},
     },
+    turn::view,
 };
 use serde_json::Value;
 use std::{
@@ -124,10 +125,7 @@ impl Kernel {
         let window = content.pointer("/llm_config/context_window").and_then(Value::as_u64);
         let policy = content.get("delegation_policy").cloned();
         let profile = match given {
-            Some(cards) => {
-                let card = cards.iter().rev().find(|card| card.kind.as_str() == "sys.profile");
-                card.map(|card| card.content.to_value())
-            }
+            Some(cards) => view::profile(cards.iter(), self.now()).map(|card| card.content.to_value()),
             None => Some(content),
         };
         Ok(Calling { agent, head, policy, window, profile })

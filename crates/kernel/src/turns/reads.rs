@@ -1,6 +1,6 @@
 //! Reading turns: heads, rows, steps, edges, and what a turn sees.
 
-use crate::{Kernel, KernelError, context::is_profile};
+use crate::{Kernel, KernelError};
 use cardwire_context::prompt;
 use cardwire_model::{
     AgentId, BoxId, Card, CardId, Edge, EdgeId, Hash256, Head, IdentityEdge, InboxId, InboxItem, Keys,
@@ -197,7 +197,7 @@ impl Kernel {
         let cards: Vec<_> = ids.iter().filter_map(|id| cards.get(id).cloned()).collect();
         let fields = view::result_fields(cards.iter()).map(|card| &card.content);
         let profile = self.box_cards(project, payload.profile_box).await?.cards;
-        let profile = profile.iter().rfind(|card| is_profile(card));
+        let profile = view::profile(profile.iter(), self.now());
         let own = profile.map_or(Value::Null, |card| card.content.to_value());
         let own = own.get("system_prompt").and_then(Value::as_str).unwrap_or_default();
         let system_prompt = prompt::system_prompt(own, fields);

@@ -1,6 +1,6 @@
 //! What a turn sees (WK-02, WK-03, CB-15, CB-17): its context and its output, and nothing else.
 
-use cardwire_model::{Card, CardId, CardKind, EntrySource, Role};
+use cardwire_model::{Card, CardId, CardKind, EntrySource, Role, Timestamp};
 use std::collections::HashSet;
 
 /// Whether a model is sent a card of this kind as a message. What a deliverable must have is said in the system prompt
@@ -19,6 +19,17 @@ pub fn result_fields<'a, C: AsRef<Card>>(
     mut context: impl DoubleEndedIterator<Item = &'a C>,
 ) -> Option<&'a C> {
     context.rfind(|card| is_result_fields(&(*card).as_ref().kind))
+}
+
+/// What an agent is: of the cards of its profile box the last that says so and is still there.
+pub fn profile<'a, C: AsRef<Card>>(
+    mut cards: impl DoubleEndedIterator<Item = &'a C>,
+    now: Timestamp,
+) -> Option<&'a C> {
+    cards.rfind(|card| {
+        let card: &Card = (*card).as_ref();
+        card.kind.as_str() == "sys.profile" && card.is_visible(now)
+    })
 }
 
 /// What is asked of a turn (X-01, CM-02): the last instruction that was put into its context for it. What it inherited may
