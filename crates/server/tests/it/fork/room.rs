@@ -8,19 +8,26 @@ on_both! {
     ob_03_one_fork_after_another_fits;
     ob_03_two_forks_at_once_fit;
     ob_03_a_parent_with_a_history_has_less_room;
+    ob_03_what_was_written_since_the_last_request_takes_room;
+    ob_03_what_was_given_takes_room_before_the_first_request;
 }
 
 const WINDOW: u64 = 8_000;
 
 /// An agent at work whose model takes no more than [`WINDOW`] tokens.
 async fn boss(api: &Api) -> Leased {
+    boss_with(api, "Lead.", "Lead.").await
+}
+
+/// The same with a system prompt and a context of the caller's choice.
+async fn boss_with(api: &Api, prompt: &str, context: &str) -> Leased {
     api.profile("p1").await;
     let config = json!({ "model": "m", "context_window": WINDOW });
-    let profile = json!({ "system_prompt": "Lead.", "worker_target": "w1", "llm_config": config });
+    let profile = json!({ "system_prompt": prompt, "worker_target": "w1", "llm_config": config });
     api.with(&api.admin, "PUT", "/projects/p1/profiles/Boss", &profile.to_string()).await.expect(201);
     let agent = json!({ "agent_id": "boss", "profile_name": "Boss" });
     let boss = api.post("/projects/p1/agents", agent).await.expect(201);
-    let context = api.context("Lead.").await;
+    let context = api.context(context).await;
     let turn =
         json!({ "agent_id": "boss", "profile_box_id": boss["profile_box_id"], "context_box_id": context });
     api.send_turn(&turn).await.expect(201);
@@ -30,6 +37,20 @@ async fn boss(api: &Api) -> Leased {
 /// What the next request of the parent has, all of which fits.
 async fn asks(api: &Api, parent: &Leased) -> u64 {
     api.verb(parent, "/calls", json!({})).await.expect(201)["total_tokens"].as_u64().unwrap()
+}
+
+/// Writes so many times a thousand tokens.
+async fn think(api: &Api, parent: &Leased, times: usize) {
+    for _ in 0..times {
+        let card = json!({ "content": "word ".repeat(800), "metadata": { "type": "agent.thought" } });
+        api.verb(parent, "/cards", card).await.expect(200);
+    }
+}
+
+/// What each of five branches was promised when they were forked.
+async fn share(api: &Api, answer: &Value) -> u64 {
+    let id = batch_of(answer).parse().unwrap();
+    api.store.batch(&"p1".parse().unwrap(), id).await.unwrap().unwrap().result_tokens.into()
 }
 
 /// All of them say much more than anybody can read.
@@ -82,15 +103,34 @@ async fn ob_03_two_forks_at_once_fit(api: Api) {
 
 async fn ob_03_a_parent_with_a_history_has_less_room(api: Api) {
     let mut parent = boss(&api).await;
-    for _ in 0..5 {
-        let card = json!({ "content": "word ".repeat(800), "metadata": { "type": "agent.thought" } });
-        api.verb(&parent, "/cards", card).await.expect(200);
-    }
+    think(&api, &parent, 5).await;
     let before = asks(&api, &parent).await;
     assert!(before > WINDOW / 2, "{before}");
     let answer = fork(&api, 5, json!({})).await;
+    assert_eq!(share(&api, &answer).await, (WINDOW - WINDOW / 8 - before) / 2 / 5);
     suspend(&api, &parent, &answer["tool_call_id"]).await;
     end(&api, &batch_of(&answer)).await;
     resume(&api, &mut parent).await;
     assert!(asks(&api, &parent).await > before + 500, "something is told all the same");
+}
+
+async fn ob_03_what_was_written_since_the_last_request_takes_room(api: Api) {
+    let mut parent = boss(&api).await;
+    let before = asks(&api, &parent).await;
+    think(&api, &parent, 5).await;
+    let answer = fork(&api, 5, json!({})).await;
+    assert!(share(&api, &answer).await <= (WINDOW - WINDOW / 8 - before - 5_000) / 2 / 5);
+    suspend(&api, &parent, &answer["tool_call_id"]).await;
+    end(&api, &batch_of(&answer)).await;
+    resume(&api, &mut parent).await;
+    assert!(asks(&api, &parent).await < WINDOW);
+}
+
+/// Its profile and its context, two thousand tokens each.
+async fn ob_03_what_was_given_takes_room_before_the_first_request(api: Api) {
+    let long = "word ".repeat(1_600);
+    boss_with(&api, &long, &long).await;
+    let left = 10 * share(&api, &fork(&api, 5, json!({})).await).await;
+    let most = WINDOW - WINDOW / 8 - 4_000;
+    assert!((most - 200..=most).contains(&left), "{left}");
 }
