@@ -11,6 +11,7 @@ on_both! {
     a_run_that_cannot_be_is_refused_by_field;
     sec_08_a_query_that_no_card_holds_is_refused_before_anything_is_written;
     a_team_that_cannot_be_run_is_not_kept;
+    api_16_whoever_waits_again_is_told_how_the_run_ended;
 }
 
 fn team() -> Value {
@@ -154,4 +155,18 @@ async fn a_team_that_cannot_be_run_is_not_kept(api: Api) {
     let mut remote = team();
     remote["model"] = json!({ "provider": "anthropic", "model": "m" });
     put(&api, &remote).await;
+}
+
+async fn api_16_whoever_waits_again_is_told_how_the_run_ended(api: Api) {
+    put(&api, &team()).await;
+    let (path, body) = ("/projects/p1/teams/crew:run", json!({ "query": "Why?", "wait_ms": 20_000 }));
+    let end = async {
+        let claim = json!({ "worker_target": "cardwire", "start": true, "wait_ms": 20_000 });
+        api.finish(&api.claim_with(claim).await[0], "success").await;
+    };
+    let (first, ()) = tokio::join!(api.keyed(path, &body), end);
+    let first = first.expect(200);
+    assert_eq!(first["status"], "success");
+    assert_eq!(api.keyed(path, &body).await.expect(200), first);
+    assert_eq!(api.items("turns").await.len(), 1);
 }
