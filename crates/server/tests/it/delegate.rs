@@ -17,6 +17,7 @@ on_both! {
     a_repeated_call_is_one_call;
     agents_are_provisioned;
     a_recipe_becomes_a_tool;
+    pk_22_what_is_required_may_be_a_kind_of_cards_that_is_inherited;
     a_dry_run_of_a_call_writes_nothing;
     what_an_agent_is_does_not_change;
 }
@@ -565,4 +566,23 @@ async fn a_recipe_becomes_a_tool(api: Api) {
     api.get("/projects/p1/recipes/review").await.expect_error(404, "not_found");
     api.delete("/projects/p1/recipes/review").await.expect_error(404, "not_found");
     assert_eq!(put("review", recipe).await.expect(201)["card_id"].as_str().map(str::len), Some(32));
+}
+
+async fn pk_22_what_is_required_may_be_a_kind_of_cards_that_is_inherited(api: Api) {
+    api.profile("p1").await;
+    api.agent("boss").await;
+    let recipe = json!({
+        "handover": {
+            "target_profile_config": { "profile_name": "Helper" },
+            "context_packing_config": { "inherit_context": { "include_boxes_from_args": ["draft"] } },
+        },
+        "required": ["agent.thought"],
+    });
+    api.with(&api.admin, "PUT", "/projects/p1/recipes/think", &recipe.to_string()).await.expect(201);
+    let thought = json!({ "content": "Hm.", "metadata": { "type": "agent.thought" } });
+    let thought = api.post("/projects/p1/l0/cards", thought).await.expect(201)["card_id"].clone();
+    let with = api.make_box("p1", &[thought.as_str().unwrap().to_owned()]).await;
+    let without = api.make_box("p1", &api.cards("p1", 1).await).await;
+    call(&api, "think", json!({ "draft": with })).await.expect(200);
+    call(&api, "think", json!({ "draft": without })).await.expect_error(400, "bad_request");
 }
