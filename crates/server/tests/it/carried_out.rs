@@ -13,6 +13,7 @@ on_both! {
     x_10_a_box_that_a_turn_writes_is_written_by_it_alone;
     pm_07_an_output_box_that_was_given_to_others_is_replaced;
     names_are_found_and_told_as_everywhere;
+    cb_19_a_call_of_another_epoch_is_stale;
 }
 
 async fn at_work(api: &Api) -> Leased {
@@ -191,5 +192,24 @@ async fn names_are_found_and_told_as_everywhere(api: Api) {
         let body = json!({ "worker_target": "w", "delegation_policy": policy });
         let put = api.with(&api.admin, "PUT", "/projects/p1/profiles/P", &body.to_string()).await;
         put.expect_error(400, "bad_request");
+    }
+}
+
+/// Whoever makes it, and where it would only say what it would do.
+async fn cb_19_a_call_of_another_epoch_is_stale(api: Api) {
+    let leased = at_work(&api).await;
+    for (token, query) in [
+        (&leased.token, ""),
+        (&leased.token, "?dry_run=true"),
+        (&api.admin, ""),
+        (&api.admin, "?dry_run=true"),
+    ] {
+        let call = async |epoch: u64| {
+            let body = json!({ "caller_agent_id": "boss", "turn_epoch": epoch, "args": args(json!({})) });
+            let path = format!("/projects/p1/pmo/delegate_async:call{query}");
+            api.with(token, "POST", &path, &body.to_string()).await
+        };
+        call(leased.epoch + 1).await.expect_error(409, "stale_turn");
+        call(leased.epoch).await.expect(200);
     }
 }
