@@ -12,6 +12,7 @@ on_both! {
     a_branch_that_waits_behind_another_turn_is_noted;
     a_branch_that_waits_too_long_is_given_up_under_pressure;
     a_busy_target_is_asked_again;
+    pm_07_in_a_strict_project_a_branch_leaves_a_live_turn_its_box;
 }
 
 /// BM-18
@@ -127,4 +128,23 @@ async fn a_busy_target_is_asked_again(api: Api) {
     api.clock.advance(5);
     api.tick(0).await;
     assert_eq!(states(&batch(&api, &id).await), ["dispatched"]);
+}
+
+/// PM-07: also of a branch that had to wait for its place.
+async fn pm_07_in_a_strict_project_a_branch_leaves_a_live_turn_its_box(api: Api) {
+    boss(&api).await;
+    api.agent("busy").await;
+    let at_work = api.running("busy").await;
+    let strict = json!({ "settings": { "output": { "single_writer": "strict" } } });
+    api.with(&api.admin, "PATCH", "/projects/p1", &strict.to_string()).await.expect(200);
+    let reuse = json!({ "target_strategy": "reuse", "target_ref": "busy", "instruction": "i" });
+    let args = json!({ "tasks": [new_task("x"), reuse], "max_parallel": 1 });
+    let id = batch_of(&call(&api, args).await.expect(200));
+    let waits = batch(&api, &id).await;
+    assert_eq!(states(&waits), ["dispatched", "pending"]);
+    api.finish(&children(&api, &waits).await[0], "success").await;
+    let task = batch(&api, &id).await["tasks"][1].clone();
+    assert_eq!(task["status"], "dispatched");
+    let turn = api.turn(task["agent_turn_id"].as_str().unwrap()).await;
+    assert_ne!(turn["output_box_id"].as_str().unwrap(), at_work.output);
 }
