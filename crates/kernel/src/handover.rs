@@ -78,17 +78,17 @@ impl Kernel {
         let (inherited, missing) = self.inherited(project, &command.required, &allowed).await?;
         let Assembly { cards, packed, .. } =
             pack::assemble(command, &Target::from(&profile), &inherited, &self.moment(caller))?;
-        self.preflight_of(project, &cards, packed, missing, denied).await
+        self.preflight_of(project, &cards, packed, None, (missing, denied)).await
     }
 
-    /// What was found out about a box that is not written.
+    /// What was found out about a box that is not written. `output` is what the target has and goes on with.
     pub(crate) async fn preflight_of(
         &self,
         project: &ProjectId,
         new: &[Card],
         packed: Packed,
-        missing: Vec<BoxId>,
-        denied: Vec<BoxId>,
+        output: Option<BoxId>,
+        (missing, denied): (Vec<BoxId>, Vec<BoxId>),
     ) -> Result<Preflight, KernelError> {
         let (_, profile) = self.box_tail(project, packed.profile_box, limits::HYDRATE_MAX, true).await?;
         let old: Vec<CardId> =
@@ -99,10 +99,14 @@ impl Kernel {
         let shown = |card: &PackedCard| Some((Arc::clone(known.get(&card.card_id)?), card.source));
         let shown: Vec<_> = packed.cards.iter().filter_map(shown).collect();
         let own = view::profile(profile.cards.iter(), self.now());
+        let before = match output {
+            Some(output) => self.box_cards(project, output).await?.cards,
+            None => vec![],
+        };
         Ok(Preflight {
             profile_box: packed.profile_box,
             profile_tokens: profile.cards.iter().map(|card| u64::from(card.tokens)).sum(),
-            request: self.would_send(project, own.map(AsRef::as_ref), &shown).await?,
+            request: self.would_send(project, own.map(AsRef::as_ref), &shown, &before).await?,
             cards: would_pack(packed.cards, &known),
             missing,
             denied,

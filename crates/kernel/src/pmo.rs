@@ -279,7 +279,9 @@ impl Kernel {
             amiss |= !(missing.is_empty() && denied.is_empty());
             let tool_call_id = calls::fresh_call_id(&moment);
             let would = delegate::decide(project, call, &tool_call_id, command, &given, &moment)?.outcome;
-            answers.push(self.preflight_of(project, &would.new_cards, would.packed, missing, denied).await?);
+            let output = given.parties.output_box().filter(|id| *id == would.receipt.output_box);
+            let amiss = (missing, denied);
+            answers.push(self.preflight_of(project, &would.new_cards, would.packed, output, amiss).await?);
         }
         // What a fork as a whole is refused for is refused here too.
         if call.tool == FORK && !amiss {

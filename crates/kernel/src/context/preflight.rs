@@ -11,7 +11,10 @@ use cardwire_context::{fit, layers, piece::Place, process::Process, prompt, toke
 use cardwire_model::{BoxId, Card, Cause, EntrySource, Generation, Invalid, Layer, ProjectId, Provider};
 use cardwire_protocol::turn::view;
 use serde_json::{Map, Value};
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::Arc,
+};
 
 /// The request that a target would be sent first.
 #[derive(Debug, Clone)]
@@ -41,12 +44,14 @@ impl WouldSend {
 }
 
 impl Kernel {
-    /// Composes what an agent with this profile would be sent first, given these cards, each with why it is there.
+    /// Composes what an agent with this profile would be sent first, given these cards, each with why it is there, and with
+    /// what stands in its output box before.
     pub(crate) async fn would_send(
         &self,
         project: &ProjectId,
         profile: Option<&Card>,
         given: &[(Arc<Card>, EntrySource)],
+        before: &[Arc<Card>],
     ) -> Result<WouldSend, KernelError> {
         let asked = view::instruction(given.iter().map(|(card, source)| (card, *source)));
         let asked = asked.map(AsRef::as_ref);
@@ -69,7 +74,7 @@ impl Kernel {
         let parts = Parts {
             system_prompt: prompt.map(|prompt| self.block_card(project, prompt)).transpose()?,
             blocks: collected.contexts.iter().map(block).collect::<Result<_, KernelError>>()?,
-            placed: placed(&cards, asked),
+            placed: placed(before, &cards, asked),
         };
         let (pieces, _) = self.arranged(&setup, &parts);
         let mut layers = BTreeMap::new();
@@ -107,16 +112,19 @@ impl Kernel {
     }
 }
 
-/// The cards where they would stand in a box that is not there yet.
-fn placed(cards: &[Arc<Card>], asked: Option<&Card>) -> Vec<Placed> {
+/// The cards where they would stand (WK-03), in a box that is not there yet. What stands twice counts where it stands first.
+fn placed(before: &[Arc<Card>], cards: &[Arc<Card>], asked: Option<&Card>) -> Vec<Placed> {
     let nowhere = BoxId::from_uuid(uuid::Uuid::nil());
-    let place = |(index, card): (usize, &Arc<Card>)| {
-        let (layer, cause) = match asked.is_some_and(|asked| asked.id == card.id) {
-            true => (Layer::Query, Cause::Instruction),
-            false => (Layer::Checkpoint, Cause::Context),
-        };
+    let mut seen = HashSet::new();
+    let history = before.iter().map(|card| (card, Layer::Checkpoint, Cause::History));
+    let context = cards.iter().map(|card| match asked.is_some_and(|asked| asked.id == card.id) {
+        true => (card, Layer::Query, Cause::Instruction),
+        false => (card, Layer::Checkpoint, Cause::Context),
+    });
+    let shown = history.chain(context).filter(|(card, ..)| seen.insert(card.id));
+    let place = |(index, (card, layer, cause)): (usize, (&Arc<Card>, Layer, Cause))| {
         let place = Place { box_id: nowhere, generation: Generation::FIRST, index: index as u32 };
         Placed { card: Arc::clone(card), place, layer, cause }
     };
-    cards.iter().enumerate().map(place).collect()
+    shown.enumerate().map(place).collect()
 }

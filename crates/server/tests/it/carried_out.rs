@@ -133,11 +133,14 @@ async fn pk_21_a_dry_run_tells_whether_the_request_could_be_sent(api: Api) {
         "worker_target": "w", "system_prompt": "You help.", "llm_config": { "model": "m", "context_window": 60 },
     });
     api.with(&api.admin, "PUT", "/projects/p1/profiles/Narrow", &narrow.to_string()).await.expect(201);
-    let dry = async |target: &str, instruction: &str| {
-        let args = args(json!({ "target_ref": target, "instruction": instruction }));
+    let dry_run = async |more: Value| {
+        let args = args(more);
         let body = json!({ "caller_agent_id": "boss", "args": args });
         api.post("/projects/p1/pmo/delegate_async:call?dry_run=true", body).await.expect(200)["preflight"]
             .clone()
+    };
+    let dry = async |target: &str, instruction: &str| {
+        dry_run(json!({ "target_ref": target, "instruction": instruction })).await
     };
     let told = dry("Helper", "Go.").await;
     assert_eq!([&told["ok"], &told["valid"], &told["fits"]], [&json!(true); 3]);
@@ -146,6 +149,17 @@ async fn pk_21_a_dry_run_tells_whether_the_request_could_be_sent(api: Api) {
     let told = dry("Narrow", &"word ".repeat(200)).await;
     assert_eq!([&told["ok"], &told["valid"], &told["fits"]], [&json!(false); 3]);
     assert_eq!((&told["window"], &told["problem"]["code"]), (&json!(60), &json!("context_overflow")));
+    // Whoever is used again goes on with what it has written.
+    let history = async || {
+        let told = dry_run(json!({ "target_strategy": "reuse", "target_ref": "old" })).await;
+        told["tokens"]["layers"]["checkpoint"].as_u64().unwrap_or_default()
+    };
+    api.agent("old").await;
+    let nothing = history().await;
+    let worked = api.running("old").await;
+    api.think(&worked, &"word ".repeat(200)).await;
+    api.finish(&worked, "success").await;
+    assert!(history().await >= nothing + 200, "{nothing}");
 }
 
 async fn x_10_a_box_that_a_turn_writes_is_written_by_it_alone(api: Api) {
