@@ -12,7 +12,6 @@ mod relay;
 mod subjects;
 mod tools;
 
-pub use cardwire_kernel::Chunk;
 pub use nats::{Bus, BusError};
 pub use relay::STREAM;
 pub use tools::{ToolCall, ToolUnreached};

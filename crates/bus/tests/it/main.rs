@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
 
 use async_nats::{RequestErrorKind, jetstream};
-use cardwire_bus::{Bus, Chunk, STREAM, ToolCall, ToolUnreached};
+use cardwire_bus::{Bus, STREAM, ToolCall, ToolUnreached};
 use cardwire_kernel::{
     Caller, ClaimRequest, Done, Kernel, KernelConfig, NewProfile,
     protocol::{
@@ -10,13 +10,14 @@ use cardwire_kernel::{
         facts::create_box::Created,
         project::create::CreateProject,
         roster::add_agent::AddAgent,
-        turn::dispatch::{Dispatch, Dispatched, Receipt},
+        turn::{
+            Fence, Proof,
+            dispatch::{Dispatch, Dispatched, Receipt},
+        },
     },
     store::EventFilter,
 };
-use cardwire_model::{
-    CanonicalJson, CardDraft, Channel, ProjectId, ProjectSettings, TurnEpoch, TurnId, limits,
-};
+use cardwire_model::{CanonicalJson, CardDraft, Channel, ProjectId, ProjectSettings, TurnId, limits};
 use cardwire_testkit::ReferenceStore;
 use futures_util::StreamExt;
 use std::{sync::Arc, time::Duration};
@@ -273,29 +274,48 @@ async fn relayed(kernel: &Kernel, project: &ProjectId) {
     assert!(traced > 0, "no event belongs to a trace");
 }
 
+/// A turn that runs: it may send chunks.
+async fn running(kernel: &Kernel) -> (ProjectId, Fence) {
+    let (project, dispatch) = set_up(kernel).await;
+    send(kernel, &project, &dispatch).await;
+    let leases = kernel.claim(&caller(), &claim(&project)).await.unwrap();
+    let fence = Fence { turn_id: leases[0].turn_id, epoch: leases[0].epoch, proof: Proof::Operator };
+    (project, fence)
+}
+
 /// Chunks of an answer go to whoever listens.
 #[tokio::test]
 async fn chunks_are_sent_and_forgotten() {
-    let bus = Bus::open(&nats()).await.unwrap();
-    let project: ProjectId = format!("chunk-{}", std::process::id()).parse().unwrap();
+    let (kernel, _bus) = kernel(&Arc::new(ReferenceStore::new()), &nats()).await;
+    let (project, held) = running(&kernel).await;
     let client = async_nats::connect(nats()).await.unwrap();
     let mut heard = client.subscribe(format!("cg.v1.{project}.*.str.>")).await.unwrap();
     taken(&client).await;
-    let chunk = |text: String| Chunk {
-        project: project.clone(),
-        channel: Channel::public(),
-        agent_id: "a".parse().unwrap(),
-        turn_id: "turn_0123456789abcdef0123456789abcdef".parse::<TurnId>().unwrap(),
-        epoch: TurnEpoch::new(3),
-        index: 0,
-        text,
-    };
-    assert!(bus.send_chunk(&chunk("你好".to_owned())).await);
-    assert!(!bus.send_chunk(&chunk("x".repeat(600 * 1024))).await, "too large for a message");
+    kernel.send_chunk(&project, &held, 7, "你好".to_owned()).await.unwrap();
     let message = tokio::time::timeout(PATIENCE, heard.next()).await.unwrap().unwrap();
     assert_eq!(message.subject.as_str(), format!("cg.v1.{project}.public.str.agent.a.chunk"));
     let body: serde_json::Value = serde_json::from_slice(&message.payload).unwrap();
-    assert_eq!((&body["text"], &body["turn_epoch"]), (&"你好".into(), &3.into()));
+    let expected = serde_json::json!({
+        "agent_turn_id": held.turn_id.to_string(), "turn_epoch": held.epoch.get(), "index": 7, "text": "你好",
+    });
+    assert_eq!(body, expected);
+    let too_large = "x".repeat(limits::CHUNK_BYTES + 1);
+    kernel.send_chunk(&project, &held, 8, too_large).await.unwrap_err();
+    kernel.shutdown().await;
+}
+
+/// NF-07: more chunks than the client keeps for a bus that is away hold nothing up.
+#[tokio::test]
+async fn a_kernel_ends_while_the_bus_is_away_and_chunks_wait() {
+    // Nobody listens on this port.
+    let (kernel, _bus) = kernel(&Arc::new(ReferenceStore::new()), "nats://127.0.0.1:9").await;
+    let (project, held) = running(&kernel).await;
+    for index in 0..3_000 {
+        kernel.send_chunk(&project, &held, index, "x".to_owned()).await.unwrap();
+        // Whoever sends them takes it now.
+        tokio::task::yield_now().await;
+    }
+    tokio::time::timeout(PATIENCE, kernel.shutdown()).await.expect("it ends");
 }
 
 /// A call waits for a connection that is being made, and is refused when none comes: nothing is sent later instead.
