@@ -1,8 +1,11 @@
 //! The relay: every event of the durable log, in its order, into a JetStream stream.
 //!
 //! The id of the event is its `Nats-Msg-Id`, so that several relays, or one that starts again, put each event there
-//! once. Where a relay begins is read from the stream itself: the last event of the project that is there. JetStream
-//! acknowledges before it syncs and may lose what it acknowledged; the log in the store is the truth.
+//! once, as long as the stream knows the id. Where a relay begins is read from the stream itself: the last event of the project
+//! that is there. JetStream acknowledges before it syncs and may lose what it acknowledged; the log in the store is the truth.
+//!
+//! Invariant: an event is sent when the one before it is acknowledged, never earlier. Whatever is lost on the way, the last event
+//! in the stream has all others before it.
 
 use crate::{doorbell::put_trace, subjects};
 use async_nats::{
@@ -22,6 +25,8 @@ const POSITION: &str = "Cardwire-Position";
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 /// Events that come meanwhile are relayed together.
 const PAUSE: Duration = Duration::from_millis(20);
+/// How long the stream knows an id and removes doubles by it.
+const DOUBLES: Duration = Duration::from_secs(600);
 /// Pause after a failure.
 const RETRY: Duration = Duration::from_secs(1);
 /// Bytes the stream keeps at most; the oldest go first. The store keeps all.
@@ -67,7 +72,7 @@ fn config() -> stream::Config {
         subjects: vec![subjects::ALL_EVENTS.to_owned()],
         max_bytes: STREAM_BYTES,
         discard: stream::DiscardPolicy::Old,
-        duplicate_window: Duration::from_secs(600),
+        duplicate_window: DOUBLES,
         ..stream::Config::default()
     }
 }
@@ -104,16 +109,13 @@ async fn relay_project(
     };
     loop {
         let events = kernel.events(project, cursor, &EventFilter::default()).await?;
-        let mut acks = Vec::with_capacity(events.len());
         for event in &events {
             let (subject, headers) = (event.subject(project.as_str()), headers(event));
             let body = body(project, event).to_string();
-            acks.push(context.publish_with_headers(subject, headers, body.into()).await?);
+            // Not a page at once: a connection that breaks takes the first of it along, and the rest would still arrive.
+            context.publish_with_headers(subject, headers, body.into()).await?.await?;
+            cursor = event.position;
         }
-        for ack in acks {
-            ack.await?;
-        }
-        cursor = events.last().map_or(cursor, |event| event.position);
         cursors.insert(project.clone(), cursor);
         if events.len() < limits::EVENT_PAGE {
             return Ok(());

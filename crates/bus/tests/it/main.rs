@@ -1,6 +1,8 @@
 //! The bus against a real NATS server. `cargo xtask test` starts one.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
 
+mod lossy;
+
 use async_nats::{RequestErrorKind, jetstream};
 use cardwire_bus::{Bus, STREAM, ToolCall, ToolUnreached};
 use cardwire_kernel::{
@@ -272,6 +274,40 @@ async fn relayed(kernel: &Kernel, project: &ProjectId) {
         traced += usize::from(trace.is_some());
     }
     assert!(traced > 0, "no event belongs to a trace");
+}
+
+/// What is lost on the way is sent again before anything later is.
+#[tokio::test]
+async fn an_event_that_is_lost_on_the_way_leaves_no_gap() {
+    let (store, project, url, lost) = logged_and_lossy().await;
+    let (kernel, _bus) = kernel(&store, &url).await;
+    tokio::time::timeout(PATIENCE, lost).await.unwrap().unwrap();
+    relayed(&kernel, &project).await;
+    kernel.shutdown().await;
+}
+
+/// Nor does a relay that ends at that moment: the next one finds in the stream where to begin.
+#[tokio::test]
+async fn a_relay_that_ends_while_an_event_is_on_its_way_leaves_no_gap() {
+    let (store, project, url, lost) = logged_and_lossy().await;
+    let (first, _bus) = kernel(&store, &url).await;
+    tokio::time::timeout(PATIENCE, lost).await.unwrap().unwrap();
+    // The store stays open.
+    first.tasks().shutdown().await;
+    let (second, _other) = kernel(&store, &nats()).await;
+    relayed(&second, &project).await;
+    second.shutdown().await;
+}
+
+/// A log that nobody has relayed yet, and a way to the server on which its second event is lost once.
+async fn logged_and_lossy() -> (Arc<ReferenceStore>, ProjectId, String, tokio::sync::oneshot::Receiver<()>) {
+    let store = Arc::new(ReferenceStore::new());
+    let kernel = Kernel::start(KernelConfig::new(Arc::clone(&store) as _));
+    let (project, dispatch) = set_up(&kernel).await;
+    send(&kernel, &project, &dispatch).await;
+    kernel.tasks().shutdown().await;
+    let (url, lost) = lossy::losing(&nats(), format!("cg.v1.{project}."), 2).await;
+    (store, project, url, lost)
 }
 
 /// A turn that runs: it may send chunks.
