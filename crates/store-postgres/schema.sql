@@ -308,7 +308,8 @@ CREATE TABLE public.state_pmo_batches (
     status text NOT NULL,
     closing text,
     result_card_id uuid,
-    closed_at bigint
+    closed_at bigint,
+    parent_step_id text
 )
 WITH (fillfactor='70');
 
@@ -427,7 +428,8 @@ CREATE TABLE public.state_identity_edges (
     channel_id text NOT NULL,
     trace_id text,
     metadata text NOT NULL,
-    created_at bigint NOT NULL
+    created_at bigint NOT NULL,
+    parent_step_id text
 );
 
 ALTER TABLE ONLY public.state_identity_edges FORCE ROW LEVEL SECURITY;

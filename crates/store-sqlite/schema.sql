@@ -284,7 +284,7 @@ CREATE TABLE state_identity_edges (
     channel_id      TEXT    NOT NULL,
     trace_id        TEXT,
     metadata        TEXT    NOT NULL,
-    created_at      INTEGER NOT NULL,
+    created_at      INTEGER NOT NULL, parent_step_id TEXT,
     PRIMARY KEY (project_id, edge_id)
 ) STRICT, WITHOUT ROWID;
 
@@ -329,7 +329,7 @@ CREATE TABLE state_pmo_batches (
     status               TEXT    NOT NULL,
     closing              TEXT,
     result_card_id       BLOB,
-    closed_at            INTEGER,
+    closed_at            INTEGER, parent_step_id TEXT,
     PRIMARY KEY (project_id, batch_id)
 ) STRICT, WITHOUT ROWID;
 

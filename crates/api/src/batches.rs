@@ -23,6 +23,8 @@ pub struct BatchOut {
     pub parent_agent_turn_id: Option<String>,
     /// By which call: the one that the result answers.
     pub parent_tool_call_id: String,
+    /// In which step of that turn.
+    pub parent_step_id: Option<String>,
     /// On which channel.
     pub channel_id: String,
     /// The trace it belongs to.
@@ -101,6 +103,7 @@ impl From<&Batch> for BatchOut {
             parent_agent_id: batch.parent_agent.to_string(),
             parent_agent_turn_id: batch.parent_turn.map(|turn| turn.to_string()),
             parent_tool_call_id: batch.parent_call.clone(),
+            parent_step_id: batch.parent_step.as_ref().map(ToString::to_string),
             channel_id: batch.channel.to_string(),
             trace_id: batch.trace_id.clone(),
             depth: batch.depth,

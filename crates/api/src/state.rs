@@ -3,7 +3,7 @@
 use crate::list::list;
 use cardwire_kernel::protocol::turn::reason::Reason;
 use cardwire_model::{
-    Agent, CanonicalJson, Edge, Head, IdentityEdge, InboxItem, Live, LiveState, Step, TurnEpoch,
+    Agent, CanonicalJson, Edge, Head, IdentityEdge, InboxItem, Live, LiveState, ProjectId, Step, TurnEpoch,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -334,6 +334,8 @@ list! {
 pub struct IdentityEdgeOut {
     /// Its id.
     pub edge_id: String,
+    /// Whose.
+    pub project_id: String,
     /// `provision` or `update`.
     pub action: &'static str,
     /// Who did it, when it was an agent.
@@ -344,6 +346,8 @@ pub struct IdentityEdgeOut {
     pub channel_id: String,
     /// The trace it belongs to.
     pub trace_id: Option<String>,
+    /// The step that caused it.
+    pub parent_step_id: Option<String>,
     /// What the identity is since then.
     #[schema(value_type = Object)]
     pub metadata: CanonicalJson,
@@ -351,15 +355,18 @@ pub struct IdentityEdgeOut {
     pub created_at: String,
 }
 
-impl From<&IdentityEdge> for IdentityEdgeOut {
-    fn from(edge: &IdentityEdge) -> Self {
+impl IdentityEdgeOut {
+    /// An edge of a project.
+    pub fn new(project: &ProjectId, edge: &IdentityEdge) -> Self {
         Self {
             edge_id: edge.id.to_string(),
+            project_id: project.to_string(),
             action: edge.action.as_str(),
             source_agent_id: edge.source_agent.as_ref().map(ToString::to_string),
             target_agent_id: edge.target_agent.to_string(),
             channel_id: edge.channel.to_string(),
             trace_id: edge.trace_id.clone(),
+            parent_step_id: edge.parent_step.as_ref().map(ToString::to_string),
             metadata: edge.metadata.clone(),
             created_at: edge.created_at.to_string(),
         }

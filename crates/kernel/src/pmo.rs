@@ -6,8 +6,8 @@ mod slots;
 
 use crate::{Caller, Done, Kernel, KernelError, Preflight, Remember};
 use cardwire_model::{
-    Agent, AgentId, Commit, Head, InboxItem, Invalid, Keys, ProjectId, Realm, ResourceKind, Snapshot, TurnId,
-    TurnPayload, limits,
+    Agent, AgentId, Commit, Head, InboxItem, Invalid, Keys, ProjectId, Realm, ResourceKind, Snapshot, StepId,
+    TurnId, TurnPayload, limits,
 };
 use cardwire_protocol::{
     Decision, Moment, Rejection,
@@ -197,7 +197,7 @@ impl Kernel {
         calling.check_tool(call)?;
         match call.tool.as_str() {
             PROVISION => {
-                let (commit, result) = self.provision(project, call, moment).await?;
+                let (commit, result) = self.provision(project, call, calling.step, moment).await?;
                 Ok(Handled::Done(commit, result))
             }
             FORK => {
@@ -294,11 +294,13 @@ impl Kernel {
         &self,
         project: &ProjectId,
         call: &Call,
+        caller_step: Option<StepId>,
         moment: &Moment,
     ) -> Result<(Commit, Value), KernelError> {
         let command = Provision::parse(&call.args)?;
         let mut given = provision::Given {
             existing: self.store.agent(project, &command.id).await?,
+            caller_step,
             ..provision::Given::default()
         };
         if let Some(source) = &command.derived_from {

@@ -2,7 +2,7 @@
 //! grants, budgets of trees, and sweeps that are still to be done.
 
 use crate::{
-    AgentId, BatchId, BoxId, CardId, Channel, TaskStatus, Timestamp, TurnEpoch, TurnId, inbox::names,
+    AgentId, BatchId, BoxId, CardId, Channel, StepId, TaskStatus, Timestamp, TurnEpoch, TurnId, inbox::names,
 };
 
 names! {
@@ -98,6 +98,8 @@ pub struct Batch {
     pub parent_epoch: Option<TurnEpoch>,
     /// By which tool call: the one that the result answers.
     pub parent_call: String,
+    /// In which step of that turn, if it had one.
+    pub parent_step: Option<StepId>,
     /// On which channel.
     pub channel: Channel,
     /// In which trace.

@@ -1,8 +1,8 @@
 //! The roster: agents, the profiles they have, and how they came to be (PM-02).
 
 use crate::{
-    AgentId, BoxId, CanonicalJson, CardId, Channel, EdgeId, ProfileName, Revision, Timestamp, WorkerTarget,
-    inbox::names,
+    AgentId, BoxId, CanonicalJson, CardId, Channel, EdgeId, ProfileName, Revision, StepId, Timestamp,
+    WorkerTarget, inbox::names,
 };
 
 /// A named configuration. Its text is a `sys.profile` card in the profile's box.
@@ -80,6 +80,8 @@ pub struct IdentityEdge {
     pub channel: Channel,
     /// The trace it belongs to.
     pub trace_id: Option<String>,
+    /// The step that caused it.
+    pub parent_step: Option<StepId>,
     /// What the identity is now.
     pub metadata: CanonicalJson,
     /// When.

@@ -27,6 +27,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { number: 10, name: "roster", text: include_str!("../migrations/0010_roster.sql") },
     Migration { number: 11, name: "event_groups", text: include_str!("../migrations/0011_event_groups.sql") },
     Migration { number: 12, name: "lists", text: include_str!("../migrations/0012_lists.sql") },
+    Migration { number: 13, name: "parent_steps", text: include_str!("../migrations/0013_parent_steps.sql") },
 ];
 
 struct Migration {

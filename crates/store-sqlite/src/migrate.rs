@@ -18,6 +18,7 @@ const MIGRATIONS: &[(u32, &str, &str)] = &[
     (10, "roster", include_str!("../migrations/0010_roster.sql")),
     (11, "event_groups", include_str!("../migrations/0011_event_groups.sql")),
     (12, "lists", include_str!("../migrations/0012_lists.sql")),
+    (13, "parent_steps", include_str!("../migrations/0013_parent_steps.sql")),
 ];
 
 const LEDGER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

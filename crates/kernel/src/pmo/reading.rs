@@ -3,7 +3,7 @@
 
 use crate::{Kernel, KernelError};
 use cardwire_model::{
-    Agent, AgentId, BoxHead, BoxId, Head, Keys, Profile, ProjectId, Realm, TurnId, allows_tool,
+    Agent, AgentId, BoxHead, BoxId, Head, Keys, Live, Profile, ProjectId, Realm, StepId, TurnId, allows_tool,
 };
 use cardwire_protocol::{
     Rejection,
@@ -15,6 +15,7 @@ use cardwire_protocol::{
     },
     turn::view,
 };
+use cardwire_store::RowFilter;
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -26,6 +27,8 @@ use std::{
 pub(crate) struct Calling {
     pub(crate) agent: Agent,
     pub(crate) head: Option<Head>,
+    /// The step that its turn is in.
+    pub(crate) step: Option<StepId>,
     policy: Option<Value>,
     /// Tokens of the model's window.
     pub(crate) window: Option<u64>,
@@ -121,14 +124,30 @@ impl Kernel {
             let Some(live) = live else { return Ok(None) };
             Ok::<_, KernelError>(Some(self.box_cards(project, live.profile_box).await?.cards))
         };
-        let (content, given) = tokio::try_join!(now, given)?;
+        let step = async {
+            let Some(live) = live else { return Ok(None) };
+            self.newest_step(project, &agent.id, live).await
+        };
+        let (content, given, step) = tokio::try_join!(now, given, step)?;
         let window = content.pointer("/llm_config/context_window").and_then(Value::as_u64);
         let policy = content.get("delegation_policy").cloned();
         let profile = match given {
             Some(cards) => view::profile(cards.iter(), self.now()).map(|card| card.content.to_value()),
             None => Some(content),
         };
-        Ok(Calling { agent, head, policy, window, profile })
+        Ok(Calling { agent, head, step, policy, window, profile })
+    }
+
+    /// The newest step of a live turn. No turn of its agent is younger, so that it is the agent's newest if it has one.
+    async fn newest_step(
+        &self,
+        project: &ProjectId,
+        agent: &AgentId,
+        live: &Live,
+    ) -> Result<Option<StepId>, KernelError> {
+        let filter = RowFilter { agent_id: Some(agent.clone()), ..RowFilter::default() };
+        let newest = self.store.steps(project, &filter, None, 1).await?.pop();
+        Ok(newest.filter(|step| step.turn_id == live.turn_id).map(|step| step.id))
     }
 
     /// Everything that one handover needs to be decided, and what is amiss with its boxes.
@@ -143,6 +162,7 @@ impl Kernel {
         let parties = Parties {
             caller: calling.agent.clone(),
             caller_head: calling.head.clone(),
+            caller_step: calling.step.clone(),
             policy: calling.policy.clone(),
             target: self.target(project, command, seen).await?,
         };

@@ -48,7 +48,7 @@ pub fn dispatch(
         trace_id: batch.trace_id.clone(),
         parent_turn: batch.parent_turn,
         parent_call: Some(batch.parent_call.clone()),
-        parent_step: None,
+        parent_step: batch.parent_step.clone(),
         branch: Some(branch.key),
         source_agent: Some(batch.parent_agent.clone()),
         display_name: None,

@@ -55,7 +55,9 @@ pub fn decide(
             Invalid::field("args/max_parallel", "cannot be given together with settings of the run").into()
         );
     }
-    let head = given.tasks.first().and_then(|task| task.parties.caller_head.as_ref());
+    // All tasks have the same caller.
+    let caller = given.tasks.first().map(|task| &task.parties);
+    let head = caller.and_then(|caller| caller.caller_head.as_ref());
     let parent = head.and_then(|head| head.live.as_deref());
     // For all branches at once, before anything is made (DP-04).
     let depth = parent.map_or(Ok(0), |live| depth_below(live.depth, call.max_depth))?;
@@ -69,6 +71,7 @@ pub fn decide(
         parent_turn: parent.map(|live| live.turn_id),
         parent_epoch: parent.and(head).map(|head| head.epoch),
         parent_call: tool_call_id.clone(),
+        parent_step: caller.and_then(|caller| caller.caller_step.clone()),
         channel: call.channel.clone(),
         trace_id: call.trace_id.clone(),
         depth,
@@ -206,7 +209,7 @@ pub(super) fn join_edge(batch: &Batch, phase: EdgePhase, moment: &Moment) -> Edg
         target_turn: target.1,
         depth: batch.depth.saturating_sub(1),
         trace_id: batch.trace_id.clone(),
-        parent_step: None,
+        parent_step: batch.parent_step.clone(),
         inbox_id: None,
         request_hash: None,
         created_at: match phase {
@@ -302,3 +305,6 @@ pub(super) fn dispatched(branch: Branch, receipt: &Receipt) -> Branch {
         ..branch
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -56,6 +56,7 @@ pub(super) fn batch() -> Batch {
         parent_turn: None,
         parent_epoch: None,
         parent_call: "call_1".to_owned(),
+        parent_step: None,
         channel: Channel::public(),
         trace_id: "t".to_owned(),
         depth: 0,
@@ -145,7 +146,13 @@ impl Forking {
     fn given(caller: &Agent, head: Option<Head>, target: Target) -> delegate::Given {
         let profile_box = crate::fixtures::agent::box_head(box_id(50));
         delegate::Given {
-            parties: Parties { caller: caller.clone(), caller_head: head, policy: None, target },
+            parties: Parties {
+                caller: caller.clone(),
+                caller_head: head,
+                caller_step: None,
+                policy: None,
+                target,
+            },
             inherited: vec![],
             granted: HashSet::new(),
             budget: Budget::default(),
@@ -158,14 +165,14 @@ impl Forking {
     }
 }
 
-fn batch_of(commit: &Commit) -> Batch {
+pub(super) fn batch_of(commit: &Commit) -> Batch {
     let found = commit.writes.iter().find_map(|write| {
         if let Write::CreateBatch(batch) | Write::CloseBatch(batch) = write { Some(batch) } else { None }
     });
     found.unwrap().as_ref().clone()
 }
 
-fn branches_of(commit: &Commit) -> Vec<Branch> {
+pub(super) fn branches_of(commit: &Commit) -> Vec<Branch> {
     let found = commit.writes.iter().filter_map(|write| {
         if let Write::AddBranch(branch) | Write::MoveBranch { branch, .. } = write {
             Some(branch)

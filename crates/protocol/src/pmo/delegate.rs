@@ -15,7 +15,7 @@ use crate::{
 };
 use cardwire_model::{
     Agent, AgentId, AuditAction, BoxHead, BoxId, BranchKey, Card, Commit, Grant, Head, Invalid, Origin,
-    Profile, ProjectId, Revision, Snapshot, TurnId, Write,
+    Profile, ProjectId, Revision, Snapshot, StepId, TurnId, Write,
 };
 use serde_json::{Map, Value, json};
 use std::{
@@ -121,6 +121,8 @@ pub struct Parties {
     pub caller: Agent,
     /// What the caller is doing.
     pub caller_head: Option<Head>,
+    /// The step that the caller's turn is in: the newest it has written.
+    pub caller_step: Option<StepId>,
     /// The `delegation_policy` of the caller's profile.
     pub policy: Option<Value>,
     /// Who gets the work.
@@ -310,7 +312,7 @@ pub(crate) fn dispatch_to(
         trace_id: call.trace_id.clone(),
         parent_turn: parent.map(|live| live.turn_id),
         parent_call: Some(tool_call_id.to_owned()),
-        parent_step: None,
+        parent_step: parties.caller_step.clone(),
         branch: branch.map(|(key, _)| key),
         source_agent: Some(call.caller.clone()),
         display_name: None,
@@ -390,7 +392,12 @@ fn identity(commit: &mut Commit, call: &Call, parties: &Parties, moment: &Moment
             ..source.clone()
         },
     };
-    let by = By { source: Some(&call.caller), channel: &call.channel, trace_id: Some(&call.trace_id) };
+    let by = By {
+        source: Some(&call.caller),
+        channel: &call.channel,
+        trace_id: Some(&call.trace_id),
+        step: parties.caller_step.as_ref(),
+    };
     add_agent::provision(commit, &agent, None, &by, moment);
     (agent, None)
 }

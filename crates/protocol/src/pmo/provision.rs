@@ -10,7 +10,7 @@ use crate::{
     },
 };
 use cardwire_model::{
-    Agent, AgentId, CanonicalJson, Commit, Profile, ProjectId, Revision, WorkerTarget, limits,
+    Agent, AgentId, CanonicalJson, Commit, Profile, ProjectId, Revision, StepId, WorkerTarget, limits,
 };
 use serde_json::{Map, Value, json};
 
@@ -123,6 +123,8 @@ pub struct Given {
     pub source: Option<Agent>,
     /// The profile that is named, if it is there.
     pub profile: Option<Profile>,
+    /// The step that the caller's turn is in.
+    pub caller_step: Option<StepId>,
 }
 
 /// Provisions the agent; nothing is written when nothing changes (PM-02).
@@ -147,7 +149,12 @@ pub fn decide(
         return Ok(Decision::nothing(project.clone(), (existing, false)));
     }
     let mut commit = Commit::new(project.clone());
-    let by = By { source: Some(&call.caller), channel: &call.channel, trace_id: Some(&call.trace_id) };
+    let by = By {
+        source: Some(&call.caller),
+        channel: &call.channel,
+        trace_id: Some(&call.trace_id),
+        step: given.caller_step.as_ref(),
+    };
     add_agent::provision(&mut commit, &agent, given.existing.as_ref(), &by, moment);
     Ok(Decision { commit, outcome: (agent, created) })
 }

@@ -5,7 +5,7 @@ use super::{check_name, check_tags};
 use crate::{Decision, Moment, RefusalCode, Rejection, decision::own_json};
 use cardwire_model::{
     Agent, AgentId, AuditAction, CanonicalJson, Channel, Commit, EdgeId, EventKind, IdentityAction,
-    IdentityEdge, Invalid, ProfileName, ProjectId, Revision, Snapshot, Write, limits,
+    IdentityEdge, Invalid, ProfileName, ProjectId, Revision, Snapshot, StepId, Write, limits,
 };
 use serde_json::json;
 
@@ -87,7 +87,7 @@ pub fn decide(
         return Ok(Decision::nothing(project.clone(), added));
     }
     let mut commit = Commit::new(project.clone());
-    let by = By { source: agent.owner.as_ref(), channel: &Channel::public(), trace_id: None };
+    let by = By { source: agent.owner.as_ref(), channel: &Channel::public(), trace_id: None, step: None };
     provision(&mut commit, &agent, existing, &by, moment);
     Ok(Decision { commit, outcome: Added { agent, created: existing.is_none() } })
 }
@@ -132,6 +132,8 @@ pub(crate) struct By<'a> {
     pub(crate) channel: &'a Channel,
     /// In which trace.
     pub(crate) trace_id: Option<&'a str>,
+    /// In which step of its turn.
+    pub(crate) step: Option<&'a StepId>,
 }
 
 /// Writes the agent and how it came to be or changed: the row, the edge, the event and the record, together (PM-02).
@@ -165,6 +167,7 @@ fn identity_edge(agent: &Agent, existed: bool, by: &By<'_>, moment: &Moment) -> 
         target_agent: agent.id.clone(),
         channel: by.channel.clone(),
         trace_id: by.trace_id.map(str::to_owned),
+        parent_step: by.step.cloned(),
         metadata: own_json(&json!({
             "profile_box_id": agent.profile_box.to_string(),
             "worker_target": agent.worker_target.as_str(),

@@ -134,9 +134,10 @@ pub(crate) async fn edges(request: Request) -> Answer {
 pub(crate) async fn identity_edges(request: Request) -> Answer {
     let (limit, before) = (request.page_limit()?, request.parsed("cursor")?);
     let filter = row_filter(&request)?;
-    let page = request.state.kernel.list_identity_edges(request.project()?, &filter, before, limit).await?;
+    let project = request.project()?;
+    let page = request.state.kernel.list_identity_edges(project, &filter, before, limit).await?;
     respond::ok(&IdentityEdgeList {
-        items: page.iter().map(IdentityEdgeOut::from).collect(),
+        items: page.iter().map(|edge| IdentityEdgeOut::new(project, edge)).collect(),
         next_cursor: next_cursor(&page, limit, |edge| edge.id.to_string()),
     })
 }

@@ -6,6 +6,7 @@ mod chunks;
 mod claim;
 mod dispatch;
 mod dispatch_boxes;
+mod parent_steps;
 mod questions;
 mod run;
 mod stale;

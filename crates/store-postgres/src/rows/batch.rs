@@ -17,6 +17,7 @@ pub(crate) fn batch(row: &Record<'_>) -> Read<Batch> {
         parent_turn: get::<Option<Uuid>>(row, 3)?.map(TurnId::from_uuid),
         parent_epoch: optional(row, 4, "an epoch")?.map(TurnEpoch::new),
         parent_call: get(row, 5)?,
+        parent_step: optional_name(row, 20, "a step's id")?,
         channel: name(row, 6, "a channel")?,
         trace_id: get(row, 7)?,
         depth: number(row, 8, "a depth")?,

@@ -59,6 +59,7 @@ pub(crate) fn identity_edge(row: &Record<'_>) -> Read<IdentityEdge> {
         target_agent: name(row, 4, "an agent's name")?,
         channel: name(row, 5, "a channel")?,
         trace_id: get(row, 6)?,
+        parent_step: optional_name(row, 9, "a step's id")?,
         metadata: json(row, 7)?,
         created_at: time(row, 8)?,
     })

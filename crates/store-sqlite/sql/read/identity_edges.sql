@@ -1,4 +1,5 @@
-SELECT edge_id, action, source_agent_id, target_agent_id, channel_id, trace_id, metadata, created_at
+SELECT edge_id, action, source_agent_id, target_agent_id, channel_id, trace_id, metadata, created_at,
+       parent_step_id
 FROM state_identity_edges
 WHERE project_id = ?1 AND edge_id < ?3
   AND (?5 IS NULL OR trace_id = ?5) AND (?6 IS NULL OR created_at >= ?6) AND (?7 IS NULL OR created_at < ?7)

@@ -30,6 +30,7 @@ impl Apply<'_> {
             batch.closing.map(CloseReason::as_str),
             batch.result_card.map(|card| card.uuid().into_bytes()),
             batch.closed_at.map(Timestamp::micros),
+            batch.parent_step.as_ref().map(|step| step.as_str()),
         ];
         self.run(sql::CREATE_BATCH, row, Conflict::Batch).map(drop)
     }

@@ -68,6 +68,7 @@ impl Apply<'_> {
             edge.trace_id,
             edge.metadata.as_str(),
             edge.created_at.micros(),
+            edge.parent_step.as_ref().map(|step| step.as_str()),
         ];
         self.run(sql::ADD_IDENTITY_EDGE, row, Conflict::Roster).map(drop)
     }

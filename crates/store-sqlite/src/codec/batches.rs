@@ -17,6 +17,7 @@ pub(crate) fn batch(row: &Row<'_>) -> Result<Batch> {
         parent_turn: optional_uuid(row, 2)?.map(TurnId::from_uuid),
         parent_epoch: optional_epoch(row, 3)?,
         parent_call: row.get(4)?,
+        parent_step: optional_slug(row, 19)?,
         channel: slug(row, 5)?,
         trace_id: row.get(6)?,
         depth: row.get(7)?,

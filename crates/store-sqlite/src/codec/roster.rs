@@ -65,6 +65,7 @@ pub(crate) fn identity_edge(row: &Row<'_>) -> Result<IdentityEdge> {
         target_agent: slug(row, 3)?,
         channel: slug(row, 4)?,
         trace_id: row.get(5)?,
+        parent_step: optional_slug(row, 8)?,
         metadata: json(row, 6)?,
         created_at: time(row, 7)?,
     })

@@ -2,7 +2,8 @@
 
 use super::case::{Case, Check, assert_pages, commit};
 use crate::fixtures::{
-    agent_id, agent_row, at, channel, identity_edge, json, profile, profile_name, resource, worker_target,
+    agent_id, agent_row, at, channel, identity_edge, json, profile, profile_name, resource, step_id,
+    worker_target,
 };
 use cardwire_model::{
     Agent, Conflict, IdentityAction, IdentityEdge, Keys, Profile, Resource, ResourceKind, Revision,
@@ -133,6 +134,7 @@ pub async fn an_identity_edge_is_written_once(store: Arc<dyn Store>) {
         source_agent: Some(agent_id("Source")),
         channel: channel("team-1"),
         trace_id: Some("踪迹 😀".to_owned()),
+        parent_step: Some(step_id("step_parent-1")),
         metadata: json(r#"{"n":9223372036854775807,"none":null}"#),
         created_at: at(-8),
         ..identity_edge(&mut case.ids, "b")

@@ -20,6 +20,7 @@ impl Generator {
             parent_turn: if parent { Some(self.any_turn(realm)) } else { None },
             parent_epoch: if parent { Some(TurnEpoch::new(self.rng.below(30) as u64)) } else { None },
             parent_call: self.call_name(),
+            parent_step: if parent { self.some(realm, |known| &known.steps) } else { None },
             channel: self.channel(),
             trace_id: self.trace(),
             depth: self.rng.below(20) as u32,

@@ -338,6 +338,7 @@ impl Generator {
             target_agent: self.any_agent(realm),
             channel: self.channel(),
             trace_id: if self.rng.chance(50) { Some(self.trace()) } else { None },
+            parent_step: self.some(realm, |known| &known.steps),
             metadata: self.value(),
             created_at: self.lately(),
         }

@@ -112,6 +112,7 @@ fn given(target: Target, inherited: &[u128]) -> Given {
         parties: Parties {
             caller: agent("boss"),
             caller_head: Some(head("boss", Some(52), Some(53))),
+            caller_step: Some("step_9".parse().unwrap()),
             policy: None,
             target,
         },

@@ -101,6 +101,9 @@ fn pm_02_the_agent_and_the_edge_are_one_commit_and_nothing_new_is_nothing() {
     assert_eq!(edge.metadata.to_value(), facts);
 
     let known = Given { existing: Some(first.outcome.0.clone()), ..with_profile() };
+    let step = Some("step_9".parse().unwrap());
+    let in_step = provision(&args, &Given { caller_step: step.clone(), ..with_profile() }).unwrap();
+    assert_eq!((&edges(&in_step.commit)[0].parent_step, &edge.parent_step), (&step, &None));
     let again = provision(&args, &known).unwrap();
     assert!(again.commit.is_empty());
     assert_eq!(again.outcome, (first.outcome.0.clone(), false));

@@ -123,7 +123,8 @@ impl Composite for BatchRow<'_> {
         row.put(&Type::TEXT, &batch.status.as_str())?;
         row.put(&Type::TEXT, &batch.closing.map(CloseReason::as_str))?;
         row.put(&Type::UUID, &batch.result_card.map(|card| card.uuid()))?;
-        row.put(&Type::INT8, &batch.closed_at.map(Timestamp::micros))
+        row.put(&Type::INT8, &batch.closed_at.map(Timestamp::micros))?;
+        row.put(&Type::TEXT, &batch.parent_step.as_ref().map(|step| step.as_str()))
     }
 }
 

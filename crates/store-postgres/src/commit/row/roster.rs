@@ -54,6 +54,7 @@ impl Composite for IdentityEdgeRow<'_> {
         row.put(&Type::TEXT, &edge.channel.as_str())?;
         row.put(&Type::TEXT, &edge.trace_id)?;
         row.put(&Type::TEXT, &edge.metadata.as_str())?;
-        row.put(&Type::INT8, &edge.created_at.micros())
+        row.put(&Type::INT8, &edge.created_at.micros())?;
+        row.put(&Type::TEXT, &edge.parent_step.as_ref().map(|step| step.as_str()))
     }
 }

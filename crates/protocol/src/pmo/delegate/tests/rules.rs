@@ -91,6 +91,9 @@ fn pm_06_a_new_agent_is_what_its_profile_says_and_belongs_to_the_caller() {
     assert_eq!(edges.len(), 1);
     assert_eq!((&edges[0].target_agent, &edges[0].channel), (&agent.id, &call.channel));
     assert_eq!(edges[0].source_agent, Some("boss".parse().unwrap()));
+    // PM-02, DP-10: both say in which step of the caller this was.
+    let step = Some("step_9".parse().unwrap());
+    assert_eq!((&edges[0].parent_step, &item.parent_step), (&step, &step));
 }
 
 #[test]
