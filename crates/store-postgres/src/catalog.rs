@@ -10,8 +10,8 @@ use crate::{
 };
 use async_trait::async_trait;
 use cardwire_model::{
-    AuditRow, BoxHead, BoxId, Card, CardId, Entry, Event, Generation, Hash256, Item, Keys, Project,
-    ProjectId, Realm, Timestamp, Token, TokenId,
+    AuditAction, AuditRow, AuditVerdict, BoxHead, BoxId, Card, CardId, Entry, Event, Generation, Hash256,
+    Item, Keys, Project, ProjectId, Realm, Timestamp, Token, TokenId,
 };
 use cardwire_store::{BoxAt, Catalog, EventFilter, Health, HydratedEntry, RowFilter};
 use tokio_postgres::Row;
@@ -142,7 +142,10 @@ impl Catalog for PostgresStore {
     ) -> Read<Vec<AuditRow>> {
         let (key, before, limit) = (realm.key(), before.map_or(i64::MAX, to_bigint), to_limit(limit));
         let (from, until) = (filter.from.map(Timestamp::micros), filter.until.map(Timestamp::micros));
-        let params: [Param<'_>; 6] = [&key, &before, &limit, &filter.actor, &from, &until];
+        let (action, verdict) =
+            (filter.action.map(AuditAction::as_str), filter.verdict.map(AuditVerdict::as_str));
+        let params: [Param<'_>; 9] =
+            [&key, &before, &limit, &filter.actor, &from, &until, &action, &filter.subject, &verdict];
         read(&self.app, key, sql::AUDIT, &params, rows::audit).await
     }
 

@@ -15,7 +15,9 @@ use cardwire_model::{
     Profile, ProfileName, ProjectId, Resource, ResourceKind, ResourceName, Status, Step, StepId, Timestamp,
     ToolCall, TurnId,
 };
-use cardwire_store::{ClaimQuery, CommitError, DecideClaim, Horizon, Rostered, RowFilter, Turns, Watched};
+use cardwire_store::{
+    ClaimQuery, CommitError, DecideClaim, Horizon, RosterFilter, Rostered, RowFilter, Turns, Watched,
+};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -61,14 +63,17 @@ impl Turns for PostgresStore {
     async fn roster(
         &self,
         project: &ProjectId,
-        status: Option<Status>,
+        filter: &RosterFilter,
         before: Option<&(Timestamp, AgentId)>,
         limit: usize,
     ) -> Read<Vec<Rostered>> {
         let project = project.as_str();
         let (at, agent) = before.map_or((i64::MAX, ""), |(at, agent)| (at.micros(), agent.as_str()));
-        let status = status.map(Status::as_str);
-        let params: [Param<'_>; 5] = [&project, &at, &agent, &status, &to_limit(limit)];
+        let (status, turn) = (filter.status.map(Status::as_str), filter.turn_id.map(TurnId::uuid));
+        let (from, until) = (filter.from.map(Timestamp::micros), filter.until.map(Timestamp::micros));
+        let limit = to_limit(limit);
+        let params: [Param<'_>; 9] =
+            [&project, &at, &agent, &status, &limit, &turn, &filter.trace_id, &from, &until];
         read(&self.app, project, sql::ROSTER, &params, rostered).await
     }
 

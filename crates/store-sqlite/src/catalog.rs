@@ -8,8 +8,8 @@ use crate::{
 };
 use async_trait::async_trait;
 use cardwire_model::{
-    AuditRow, BoxHead, BoxId, Card, CardId, Entry, Event, Generation, Hash256, Project, ProjectId, Realm,
-    Timestamp, Token, TokenId,
+    AuditAction, AuditRow, AuditVerdict, BoxHead, BoxId, Card, CardId, Entry, Event, Generation, Hash256,
+    Project, ProjectId, Realm, Timestamp, Token, TokenId,
 };
 use cardwire_store::{BoxAt, Catalog, EventFilter, Health, HydratedEntry, RowFilter, StoreError};
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -189,7 +189,17 @@ impl Catalog for SqliteStore {
         let before = before.map_or(i64::MAX, clamp);
         let read = move |conn: &Connection| {
             let (from, until) = (filter.from.map(Timestamp::micros), filter.until.map(Timestamp::micros));
-            let wanted = params![realm, before, limit as i64, filter.actor, from, until];
+            let wanted = params![
+                realm,
+                before,
+                limit as i64,
+                filter.actor,
+                from,
+                until,
+                filter.action.map(AuditAction::as_str),
+                filter.subject,
+                filter.verdict.map(AuditVerdict::as_str),
+            ];
             all(conn, sql::AUDIT, wanted, codec::audit)
         };
         self.readers.read(read).await

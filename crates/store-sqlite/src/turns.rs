@@ -14,7 +14,8 @@ use cardwire_model::{
     ProjectId, Resource, ResourceKind, ResourceName, Status, Step, StepId, Timestamp, ToolCall, TurnId,
 };
 use cardwire_store::{
-    ClaimQuery, CommitError, DecideClaim, Horizon, Rostered, RowFilter, StoreError, Turns, Watched,
+    ClaimQuery, CommitError, DecideClaim, Horizon, RosterFilter, Rostered, RowFilter, StoreError, Turns,
+    Watched,
 };
 use rusqlite::{Connection, params};
 
@@ -100,18 +101,22 @@ impl Turns for SqliteStore {
     async fn roster(
         &self,
         project: &ProjectId,
-        status: Option<Status>,
+        filter: &RosterFilter,
         before: Option<&(Timestamp, AgentId)>,
         limit: usize,
     ) -> Result<Vec<Rostered>> {
-        let (project, before) = (project.clone(), before.cloned());
+        let (project, filter, before) = (project.clone(), filter.clone(), before.cloned());
         let read = move |conn: &Connection| {
             let wanted = params![
                 project.as_str(),
                 before.as_ref().map_or(i64::MAX, |(at, _)| at.micros()),
                 before.as_ref().map_or("", |(_, agent)| agent.as_str()),
-                status.map(Status::as_str),
+                filter.status.map(Status::as_str),
                 limit as i64,
+                filter.turn_id.map(|turn| turn.uuid().into_bytes()),
+                filter.trace_id,
+                filter.from.map(Timestamp::micros),
+                filter.until.map(Timestamp::micros),
             ];
             all(conn, sql::ROSTER, wanted, |row| {
                 let agent = codec::agent(row)?;

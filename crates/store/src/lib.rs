@@ -15,7 +15,9 @@ pub use batches::{BatchFilter, Batches, Standing};
 pub use catalog::{BoxAt, Catalog, EventFilter, Health, HydratedEntry};
 pub use error::{CommitError, StoreError};
 pub use sessions::{Hit, Search, SearchQuery, Sessions};
-pub use turns::{ClaimQuery, Claimable, DecideClaim, Horizon, Rostered, RowFilter, Turns, Watched};
+pub use turns::{
+    ClaimQuery, Claimable, DecideClaim, Horizon, RosterFilter, Rostered, RowFilter, Turns, Watched,
+};
 
 use async_trait::async_trait;
 use cardwire_model::{AuditRow, ChainHead, Commit, Keys, Realm, Snapshot, Timestamp};

@@ -3,9 +3,9 @@
 use crate::{CommitError, StoreError};
 use async_trait::async_trait;
 use cardwire_model::{
-    Agent, AgentId, Commit, Edge, EdgeId, EdgePhase, Head, IdentityEdge, InboxId, InboxItem, InboxStatus,
-    Primitive, Profile, ProfileName, ProjectId, Resource, ResourceKind, ResourceName, Status, Step, StepId,
-    Timestamp, ToolCall, TurnId, WorkerTarget,
+    Agent, AgentId, AuditAction, AuditVerdict, Commit, Edge, EdgeId, EdgePhase, Head, IdentityEdge, InboxId,
+    InboxItem, InboxStatus, Primitive, Profile, ProfileName, ProjectId, Resource, ResourceKind, ResourceName,
+    Status, Step, StepId, Timestamp, ToolCall, TurnId, WorkerTarget,
 };
 use std::sync::Arc;
 
@@ -33,12 +33,45 @@ pub struct RowFilter {
     pub step_phase: Option<String>,
     /// Audit rows of this actor.
     pub actor: Option<String>,
+    /// Audit rows of this action.
+    pub action: Option<AuditAction>,
+    /// Audit rows about this subject.
+    pub subject: Option<String>,
+    /// Audit rows that ended so.
+    pub verdict: Option<AuditVerdict>,
     /// Only inbox rows of turns, not of reports and stops.
     pub turns_only: bool,
     /// Created at or after this.
     pub from: Option<Timestamp>,
     /// Created before this.
     pub until: Option<Timestamp>,
+}
+
+/// Which agents of the roster a reader wants, by what they are doing. Every part that is given must hold.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RosterFilter {
+    /// In this state.
+    pub status: Option<Status>,
+    /// With this live turn.
+    pub turn_id: Option<TurnId>,
+    /// With a live turn of this trace.
+    pub trace_id: Option<String>,
+    /// Changed at or after this (see [`Rostered::updated_at`]).
+    pub from: Option<Timestamp>,
+    /// Changed before this.
+    pub until: Option<Timestamp>,
+}
+
+impl RosterFilter {
+    /// Whether every part holds.
+    pub fn takes(&self, one: &Rostered) -> bool {
+        let live = one.head.as_ref().and_then(|head| head.live.as_ref());
+        self.status.is_none_or(|status| one.status() == status)
+            && self.turn_id.is_none_or(|turn| live.is_some_and(|live| live.turn_id == turn))
+            && self.trace_id.as_ref().is_none_or(|trace| live.is_some_and(|live| live.trace_id == *trace))
+            && self.from.is_none_or(|from| one.updated_at() >= from)
+            && self.until.is_none_or(|until| one.updated_at() < until)
+    }
 }
 
 /// How old rows must be for the watchdog to look at them. What to do about each is decided elsewhere; a store may
@@ -70,6 +103,11 @@ impl Rostered {
     /// What it is doing.
     pub fn status(&self) -> Status {
         self.head.as_ref().map_or(Status::Idle, Head::status)
+    }
+
+    /// When that last changed: for one that never had a turn, when it was made.
+    pub fn updated_at(&self) -> Timestamp {
+        self.head.as_ref().map_or(self.agent.created_at, |head| head.updated_at)
     }
 
     /// Where it stands in the list: the greater comes first.
@@ -154,12 +192,12 @@ pub trait Turns: Send + Sync {
         limit: usize,
     ) -> Result<Vec<Head>, StoreError>;
 
-    /// Agents with what they are doing, newest first, of one status or of all. Those that were made at the same time are in
-    /// the reverse order of their names.
+    /// Agents with what they are doing, newest first. Those that were made at the same time are in the reverse order of their
+    /// names.
     async fn roster(
         &self,
         project: &ProjectId,
-        status: Option<Status>,
+        filter: &RosterFilter,
         before: Option<&(Timestamp, AgentId)>,
         limit: usize,
     ) -> Result<Vec<Rostered>, StoreError>;

@@ -176,7 +176,7 @@ macro_rules! conformance_tests {
                 an_idle_head_has_no_marks
                 writes_to_one_head_apply_in_order
                 heads_are_listed_by_agent
-                the_roster_is_listed_newest_first_and_by_status
+                the_roster_is_listed_newest_first_by_every_filter
             }
             inbox {
                 an_inbox_row_comes_back_with_every_field

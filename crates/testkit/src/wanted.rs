@@ -54,7 +54,11 @@ pub fn step_is_wanted(filter: &RowFilter, step: &Step) -> bool {
 
 /// Whether a reader wants this row of the audit log.
 pub fn audit_is_wanted(filter: &RowFilter, row: &NewAudit) -> bool {
-    passes(filter.actor.as_ref(), Some(&row.actor)) && in_time(filter, row.at)
+    passes(filter.actor.as_ref(), Some(&row.actor))
+        && passes(filter.action.as_ref(), Some(&row.action))
+        && passes(filter.subject.as_ref(), Some(&row.subject))
+        && passes(filter.verdict.as_ref(), Some(&row.verdict))
+        && in_time(filter, row.at)
 }
 
 /// Whether a reader wants this edge.

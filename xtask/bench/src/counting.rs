@@ -166,11 +166,11 @@ impl Turns for Counting {
     async fn roster(
         &self,
         project: &ProjectId,
-        status: Option<Status>,
+        filter: &RosterFilter,
         before: Option<&(Timestamp, AgentId)>,
         limit: usize,
     ) -> Res<Vec<Rostered>> {
-        self.inner.roster(project, status, before, limit).await
+        self.inner.roster(project, filter, before, limit).await
     }
 
     async fn head(&self, project: &ProjectId, agent: &AgentId) -> Res<Option<Head>> {

@@ -102,7 +102,7 @@ mod tests {
     use std::path::Path;
 
     use cardwire_model::{Commit, Status, Write};
-    use cardwire_store::{EventFilter, RowFilter};
+    use cardwire_store::{EventFilter, RosterFilter, RowFilter};
     use cardwire_testkit::{fixtures::ProjectBuilder, scratch::ScratchDatabase};
 
     use super::*;
@@ -116,7 +116,8 @@ mod tests {
         database.fill(name, agents, turns).await.unwrap();
         let store = database.open(name).await.unwrap();
         let (project, all, limit) = ("filled".parse().unwrap(), RowFilter::default(), 100);
-        let roster = store.roster(&project, Some(Status::Idle), None, limit).await.unwrap();
+        let idle = RosterFilter { status: Some(Status::Idle), ..RosterFilter::default() };
+        let roster = store.roster(&project, &idle, None, limit).await.unwrap();
         assert_eq!(roster.iter().filter(|one| one.head.is_some()).count(), agents);
         let rows = store.inbox(&project, &all, None, limit).await.unwrap();
         assert!(rows.iter().all(|row| !row.status.is_open() && row.ended.is_some()));

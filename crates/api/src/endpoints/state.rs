@@ -1,8 +1,8 @@
 //! What agents are doing, and what they have done (API-08).
 
 use super::{
-    AGENT_ID, AGENT_TURN_ID, CORRELATION_ID, CURSOR, Endpoint, LIMIT, Op, SINCE, TRACE_ID, UNTIL, get, json,
-    post, text,
+    AGENT_ID, AGENT_TURN_ID, CORRELATION_ID, CURSOR, Endpoint, LIMIT, Op, Query, SINCE, TRACE_ID, UNTIL, get,
+    json, post, text,
 };
 use crate::{
     Access,
@@ -22,7 +22,11 @@ pub(super) const ENDPOINTS: &[Endpoint] = &[
     )
     .query(&[
         AGENT_ID,
+        text("agent_turn_id", "Only the one that has this turn live."),
+        text("trace_id", "Only those with a live turn of this trace."),
         text("status", "Only those that are idle, dispatched, running or suspended."),
+        Query { summary: "Changed at or after this.", ..SINCE },
+        Query { summary: "Changed before this.", ..UNTIL },
         CURSOR,
         LIMIT,
     ]),

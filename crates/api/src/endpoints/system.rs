@@ -66,6 +66,9 @@ pub(super) const ENDPOINTS: &[Endpoint] = &[
     )
     .query(&[
         text("actor", "Only what this one did: the id of a token or of a turn, or a part of the system."),
+        text("action", "Only this: `card.delete`, say."),
+        text("subject", "Only what was done to this."),
+        text("verdict", "Only what was allowed or denied."),
         SINCE,
         UNTIL,
         CURSOR,

@@ -4,13 +4,13 @@ use crate::{Kernel, KernelError};
 use cardwire_context::prompt;
 use cardwire_model::{
     AgentId, BoxId, Card, CardId, Edge, EdgeId, Hash256, Head, IdentityEdge, InboxId, InboxItem, Keys,
-    ProjectId, Realm, Status, Step, StepId, Timestamp, TurnId, TurnPayload,
+    ProjectId, Realm, Step, StepId, Timestamp, TurnId, TurnPayload,
 };
 use cardwire_protocol::{
     Rejection,
     turn::{claim::Lease, forked, view},
 };
-use cardwire_store::{Rostered, RowFilter};
+use cardwire_store::{RosterFilter, Rostered, RowFilter};
 use serde_json::Value;
 use std::{collections::HashMap, sync::Arc};
 
@@ -49,26 +49,40 @@ pub struct TurnView {
 }
 
 impl Kernel {
-    /// An agent of the roster, and what it is doing.
+    /// An agent of the roster, and what it is doing, if a reader wants that.
     pub async fn rostered(
         &self,
         project: &ProjectId,
         agent: &AgentId,
+        filter: &RosterFilter,
     ) -> Result<Option<Rostered>, KernelError> {
         let (found, head) =
             tokio::try_join!(self.store.agent(project, agent), self.store.head(project, agent))?;
-        Ok(found.map(|agent| Rostered { agent, head }))
+        Ok(found.map(|agent| Rostered { agent, head }).filter(|one| filter.takes(one)))
+    }
+
+    /// The same for the agent that has this turn, which is looked for among no others.
+    pub async fn rostered_at(
+        &self,
+        project: &ProjectId,
+        turn: TurnId,
+        filter: &RosterFilter,
+    ) -> Result<Option<Rostered>, KernelError> {
+        match self.store.turn(project, turn).await? {
+            Some(item) => self.rostered(project, &item.agent_id, filter).await,
+            None => Ok(None),
+        }
     }
 
     /// Agents with what they are doing, newest first.
     pub async fn list_roster(
         &self,
         project: &ProjectId,
-        status: Option<Status>,
+        filter: &RosterFilter,
         before: Option<&(Timestamp, AgentId)>,
         limit: usize,
     ) -> Result<Vec<Rostered>, KernelError> {
-        Ok(self.store.roster(project, status, before, limit).await?)
+        Ok(self.store.roster(project, filter, before, limit).await?)
     }
 
     /// The head of an agent. An agent of the roster that never had a turn has none.

@@ -16,7 +16,7 @@ use cardwire_kernel::{
     protocol::project::{create::CreateProject, update::UpdateProject},
     store::RowFilter,
 };
-use cardwire_model::{Project, Realm};
+use cardwire_model::{AuditAction, AuditVerdict, Project, Realm};
 
 pub(crate) async fn list(request: Request) -> Answer {
     let kernel = &request.state.kernel;
@@ -78,7 +78,19 @@ pub(crate) async fn audit(request: Request) -> Answer {
     let limit = request.page_limit()?;
     let before = place(&request)?;
     let realm = Realm::from(request.project()?.clone());
-    let filter = RowFilter { actor: request.printable("actor")?, ..row_filter(&request)? };
+    let mut filter = RowFilter {
+        actor: request.printable("actor")?,
+        subject: request.printable("subject")?,
+        ..row_filter(&request)?
+    };
+    if let Some(name) = request.text("action") {
+        let words = AuditAction::ALL.iter().map(|action| action.as_str());
+        filter.action = Some(parse::word("action", name, AuditAction::from_name, words)?);
+    }
+    if let Some(name) = request.text("verdict") {
+        let words = [AuditVerdict::Allowed, AuditVerdict::Denied].map(AuditVerdict::as_str);
+        filter.verdict = Some(parse::word("verdict", name, AuditVerdict::from_name, words)?);
+    }
     let page = request.state.kernel.list_audit(&realm, &filter, before, limit).await?;
     let next_cursor = (page.len() == limit).then(|| page.last().map(|last| last.seq.to_string())).flatten();
     respond::ok(&AuditList { items: page.iter().map(AuditOut::from).collect(), next_cursor })

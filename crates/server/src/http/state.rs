@@ -18,7 +18,7 @@ use cardwire_api::{
 use cardwire_kernel::{
     CostBy, CostQuery,
     protocol::turn::rebuild::Rebuilt,
-    store::{Rostered, RowFilter},
+    store::{RosterFilter, Rostered, RowFilter},
 };
 use cardwire_model::{AgentId, EdgePhase, Head, InboxStatus, Invalid, Primitive, Status, Step, Timestamp};
 use std::{fmt::Display, str::FromStr};
@@ -26,13 +26,18 @@ use std::{fmt::Display, str::FromStr};
 pub(crate) async fn heads(request: Request) -> Answer {
     let (project, kernel) = (request.project()?, &request.state.kernel);
     let (limit, before) = (request.page_limit()?, dated_place(&request)?);
+    let RowFilter { agent_id, turn_id, trace_id, from, until, .. } = row_filter(&request)?;
     let status = request.text("status").map(read_status).transpose()?;
-    if let Some(agent) = request.parsed::<AgentId>("agent_id")? {
-        let one = kernel.rostered(project, &agent).await?;
-        let one = one.filter(|one| status.is_none_or(|status| one.status() == status));
-        return respond::ok(&HeadList { items: one.iter().map(shown).collect(), next_cursor: None });
+    let filter = RosterFilter { status, turn_id, trace_id, from, until };
+    let one = |one: Option<Rostered>| {
+        respond::ok(&HeadList { items: one.iter().map(shown).collect(), next_cursor: None })
+    };
+    match (agent_id, turn_id) {
+        (Some(agent), _) => return one(kernel.rostered(project, &agent, &filter).await?),
+        (None, Some(turn)) => return one(kernel.rostered_at(project, turn, &filter).await?),
+        (None, None) => {}
     }
-    let page = kernel.list_roster(project, status, before.as_ref(), limit).await?;
+    let page = kernel.list_roster(project, &filter, before.as_ref(), limit).await?;
     let cursor = |one: &Rostered| dated_cursor(one.place());
     respond::ok(&HeadList {
         items: page.iter().map(shown).collect(),

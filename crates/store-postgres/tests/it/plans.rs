@@ -6,7 +6,7 @@ use crate::{
     worker::Agent,
 };
 use cardwire_model::{Generation, InboxStatus, ProjectId};
-use cardwire_store::{Catalog, EventFilter, Horizon, RowFilter, Store, Turns};
+use cardwire_store::{Catalog, EventFilter, Horizon, RosterFilter, RowFilter, Store, Turns};
 use cardwire_store_postgres::PostgresStore;
 use cardwire_testkit::fixtures::{agent_id, at};
 
@@ -62,7 +62,10 @@ async fn lists(store: &PostgresStore, project: &ProjectId, agent: &Agent) {
     store.inbox(project, &held, None, 2).await.unwrap();
     store.identity_edges(project, &of_agent, None, 2).await.unwrap();
     store.heads(project, Some(&agent_id("z")), 2).await.unwrap();
-    store.roster(project, None, None, 2).await.unwrap();
+    let changed = RosterFilter { from: Some(at(-1)), until: Some(at(1_000_000)), ..RosterFilter::default() };
+    for filter in [RosterFilter::default(), changed] {
+        store.roster(project, &filter, None, 2).await.unwrap();
+    }
     store.events(project, 0, &EventFilter::default(), 2).await.unwrap();
     let entries = store.box_cards(project, agent.output_box, Generation::FIRST, 0).await.unwrap();
     let cards: Vec<_> = entries.iter().filter_map(|entry| entry.card.as_ref()).map(|card| card.id).collect();
@@ -164,6 +167,33 @@ async fn open_turns_in_a_trace_are_looked_for_among_open_turns() {
         assert_eq!(plan.matches(" Scan ").count(), 2, "{plan}");
         store.close().await;
     }
+}
+
+/// API-08: whatever is asked of them, agents come in the order of their index, each with its head by its key, and audit rows in
+/// the order of theirs.
+#[tokio::test]
+async fn the_roster_and_the_audit_log_are_read_in_their_order() {
+    let audit = "INSERT INTO audit (project_id, actor, action, subject, verdict, detail, at)
+        SELECT 'p1', 'a', 'card.delete', 'c' || n, 'allowed', '{}', n FROM generate_series(1, 3000) n";
+    let (scratch, store) = with_nothing_to_do(audit).await;
+    let roster = include_str!("../../sql/read/roster.sql");
+    let of_roster = "text, bigint, text, text, bigint, uuid, text, bigint, bigint";
+    let agents = &["resource_project_agents_by_time", "state_agent_state_head_pkey"][..];
+    let log = include_str!("../../sql/read/audit.sql");
+    let of_log = "text, bigint, bigint, text, bigint, bigint, text, text, text";
+    for (statement, types, values, indexes) in [
+        (roster, of_roster, "'p1', 99, '', NULL, 9, NULL, NULL, NULL, NULL", agents),
+        (roster, of_roster, "'p1', 99, '', 'running', 9, NULL, 't', 0, 9", agents),
+        (log, of_log, "'p1', 99, 9, NULL, NULL, NULL, NULL, NULL, NULL", &["audit_pkey"][..]),
+        (log, of_log, "'p1', 99, 9, 'a', 0, 9, 'card.delete', 'c9', 'denied'", &["audit_pkey"][..]),
+    ] {
+        let plan = plan_with(&scratch, OF_TENANTS, statement, types, values).await;
+        for index in indexes {
+            assert!(plan.contains(&format!("using {index} ")), "{plan}");
+        }
+        assert!(plan.matches(" Scan ").count() == indexes.len() && !plan.contains("Sort"), "{plan}");
+    }
+    store.close().await;
 }
 
 /// How many rows of each table were read, now that the store is done.

@@ -2,5 +2,6 @@ SELECT seq, actor, action, subject, verdict, detail, at, position, hash
 FROM audit
 WHERE project_id = ?1 AND seq < ?2
   AND (?4 IS NULL OR actor = ?4) AND (?5 IS NULL OR at >= ?5) AND (?6 IS NULL OR at < ?6)
+  AND (?7 IS NULL OR action = ?7) AND (?8 IS NULL OR subject = ?8) AND (?9 IS NULL OR verdict = ?9)
 ORDER BY seq DESC
 LIMIT ?3

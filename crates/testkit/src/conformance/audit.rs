@@ -71,7 +71,7 @@ pub async fn audit_rows_come_newest_first_by_realm(store: Arc<dyn Store>) {
     assert_eq!(subjects(&of_system), ["s2", "s1"]);
 }
 
-/// API-08: by who acted and when, page by page.
+/// API-08: by who did what to what, how it ended and when, page by page.
 pub async fn audit_rows_are_listed_by_every_filter(store: Arc<dyn Store>) {
     let case = Case::new(store).await;
     let mut rows: Vec<NewAudit> = vec![];
@@ -79,7 +79,10 @@ pub async fn audit_rows_are_listed_by_every_filter(store: Arc<dyn Store>) {
         let actor = if number % 3 == 0 { "tok_a" } else { "工具 'x'" };
         // Not in the order of their times: clocks differ.
         let time = at(100 + (number * 5) % 8);
-        rows.push(NewAudit { actor: actor.to_owned(), at: time, ..audit(&number.to_string()) });
+        let action = if number % 2 == 0 { AuditAction::CardDelete } else { AuditAction::AgentProvision };
+        let verdict = if number < 3 { AuditVerdict::Denied } else { AuditVerdict::Allowed };
+        let row = audit(&format!("{} 'of' %", number / 2));
+        rows.push(NewAudit { actor: actor.to_owned(), action, verdict, at: time, ..row });
     }
     let mut commit = case.commit([]);
     commit.audit.extend(rows.iter().cloned());
@@ -95,6 +98,18 @@ pub async fn audit_rows_are_listed_by_every_filter(store: Arc<dyn Store>) {
             RowFilter { actor: Some("工具 'x'".to_owned()), from: Some(at(102)), ..none.clone() },
             Box::new(|row| row.actor != "tok_a" && row.at >= at(102)),
         ),
+        (
+            RowFilter { action: Some(AuditAction::AgentProvision), ..none.clone() },
+            Box::new(|row| row.action == AuditAction::AgentProvision),
+        ),
+        (
+            RowFilter { subject: Some("2 'of' %".to_owned()), ..none.clone() },
+            Box::new(|row| row.subject == "2 'of' %"),
+        ),
+        (
+            RowFilter { verdict: Some(AuditVerdict::Denied), ..none.clone() },
+            Box::new(|row| row.verdict == AuditVerdict::Denied),
+        ),
         // What audit rows do not have is ignored.
         (
             RowFilter { trace_id: Some("x".to_owned()), step_status: Some("x".to_owned()), ..none },
@@ -102,7 +117,7 @@ pub async fn audit_rows_are_listed_by_every_filter(store: Arc<dyn Store>) {
         ),
     ];
     for (filter, wanted) in checks {
-        let expected: Vec<_> = rows.iter().filter(|row| wanted(row)).map(|row| &row.subject).collect();
+        let expected: Vec<_> = rows.iter().filter(|row| wanted(row)).collect();
         assert!(!expected.is_empty(), "{filter:?}");
         for page in [1, 3, 50] {
             let (mut seen, mut before) = (vec![], None);
@@ -114,7 +129,7 @@ pub async fn audit_rows_are_listed_by_every_filter(store: Arc<dyn Store>) {
                 seen.extend(found);
                 assert!(seen.len() <= expected.len(), "a scan that stands still");
             }
-            let seen: Vec<_> = seen.iter().map(|row| &row.audit.subject).collect();
+            let seen: Vec<_> = seen.iter().map(|row| &row.audit).collect();
             assert_eq!(seen, expected, "{filter:?}, pages of {page}");
         }
     }

@@ -5,7 +5,7 @@ use crate::fixtures::{agent_id, agent_row, at, idle_head, live_head, worker_targ
 use cardwire_model::{
     Agent, Conflict, Head, HeadGuard, Live, LiveState, Nudge, Status, Timestamp, TurnEpoch, Write,
 };
-use cardwire_store::{Rostered, Store};
+use cardwire_store::{RosterFilter, Rostered, Store};
 use std::sync::Arc;
 
 const SUSPENDED: LiveState = LiveState::Suspended { waiting: 3, resume_by: at(90) };
@@ -240,35 +240,72 @@ pub async fn heads_are_listed_by_agent(store: Arc<dyn Store>) {
     .await;
 }
 
-/// API-08: agents with what they are doing, newest first, of one status or of all.
-pub async fn the_roster_is_listed_newest_first_and_by_status(store: Arc<dyn Store>) {
+/// API-08: agents with what they are doing, newest first, by every part of a filter.
+pub async fn the_roster_is_listed_newest_first_by_every_filter(store: Arc<dyn Store>) {
     let mut case = Case::new(store).await;
     let (mut expected, mut writes) = (vec![], vec![]);
     // Two are made at a time; of each five, one never had a turn.
     for (number, name) in ["m", "-a", "Z", "a", "0", "_", "b", "A", "a0", "z"].into_iter().enumerate() {
         let made = at(number as i64 / 2);
         let agent = Agent { created_at: made, ..agent_row(&mut case.ids, name) };
-        let head = match number % 5 {
+        let mut head = match number % 5 {
             4 => None,
             3 => Some(idle_head(agent_id(name))),
             state => Some(live_head(&mut case.ids, agent_id(name), STATES[state])),
         };
+        if let Some(head) = &mut head {
+            head.updated_at = at(10 + number as i64);
+            if let Some(live) = &mut head.live {
+                live.trace_id = format!("trace-{}", number % 2);
+            }
+        }
         writes.push(Write::PutAgent { was: None, agent: Box::new(agent.clone()) });
         writes.extend(head.as_ref().map(create_head));
         expected.push(Rostered { agent, head });
     }
     case.write(writes).await;
+    let live = expected[5].head.as_ref().and_then(|head| head.live.as_ref()).expect("a live turn");
+    let (turn, none) = (live.turn_id, RosterFilter::default());
+    let changed = |one: &Rostered| one.head.as_ref().map_or(one.agent.created_at, |head| head.updated_at);
     expected.sort_by(|one, other| other.place().cmp(&one.place()));
-    for status in Status::ALL.into_iter().map(Some).chain([None]) {
-        let wanted = |one: &&Rostered| status.is_none_or(|status| one.status() == status);
-        let expected: Vec<_> = expected.iter().filter(wanted).cloned().collect();
-        assert!(expected.len() >= 2);
+    let in_trace = |one: &Rostered| {
+        one.head.as_ref().and_then(|head| head.live.as_ref()).is_some_and(|live| live.trace_id == "trace-1")
+    };
+    let mut checks: Vec<(RosterFilter, Wanted<'_>)> = vec![
+        (none.clone(), Box::new(|_| true)),
+        (RosterFilter { turn_id: Some(turn), ..none.clone() }, Box::new(|one| one.agent.id == agent_id("_"))),
+        (RosterFilter { trace_id: Some("trace-1".to_owned()), ..none.clone() }, Box::new(in_trace)),
+        // The bounds are times of rows: the first is taken, the second is not. Who never had a turn changed when it was made.
+        (RosterFilter { from: Some(at(4)), ..none.clone() }, Box::new(|one| changed(one) >= at(4))),
+        (RosterFilter { until: Some(at(15)), ..none.clone() }, Box::new(|one| changed(one) < at(15))),
+        (
+            RosterFilter {
+                status: Some(Status::Running),
+                trace_id: Some("trace-1".to_owned()),
+                from: Some(at(11)),
+                until: Some(at(12)),
+                ..none.clone()
+            },
+            Box::new(|one| one.agent.id == agent_id("-a")),
+        ),
+    ];
+    for status in Status::ALL {
+        let wanted: Wanted<'_> = Box::new(move |one| one.status() == status);
+        checks.push((RosterFilter { status: Some(status), ..none.clone() }, wanted));
+    }
+    for (filter, wanted) in checks {
+        let expected: Vec<_> = expected.iter().filter(|one| wanted(one)).cloned().collect();
+        assert!(!expected.is_empty(), "{filter:?}");
         assert_pages(
-            &format!("{status:?}"),
+            &format!("{filter:?}"),
             &expected,
             |one| (one.agent.created_at, one.agent.id.clone()),
-            async |before, limit| case.store.roster(&case.project, status, before.as_ref(), limit).await,
+            async |before, limit| case.store.roster(&case.project, &filter, before.as_ref(), limit).await,
         )
         .await;
     }
+    let nothing = RosterFilter { turn_id: Some(case.ids.turn()), ..none };
+    assert_eq!(case.store.roster(&case.project, &nothing, None, 9).await.unwrap(), []);
 }
+
+type Wanted<'a> = Box<dyn Fn(&Rostered) -> bool + 'a>;

@@ -4,7 +4,8 @@ use super::case::Case;
 use crate::fixtures::{agent_id, at, audit, event, session_key, shelf, step_id, worker_target};
 use cardwire_model::{Commit, Generation, Hash256, Keys, PassageKind, Realm, ResourceKind};
 use cardwire_store::{
-    BatchFilter, ClaimQuery, CommitError, EventFilter, Horizon, RowFilter, SearchQuery, Store, StoreError,
+    BatchFilter, ClaimQuery, CommitError, EventFilter, Horizon, RosterFilter, RowFilter, SearchQuery, Store,
+    StoreError,
 };
 use std::{fmt::Debug, sync::Arc};
 
@@ -76,7 +77,7 @@ pub async fn after_close_every_call_answers_unavailable(store: Arc<dyn Store>) {
     unavailable("due_heads", store.due_heads(&horizon, None, 9).await);
     unavailable("due_items", store.due_items(&horizon, None, 9).await);
     unavailable("heads", store.heads(project, None, 9).await);
-    unavailable("roster", store.roster(project, None, None, 9).await);
+    unavailable("roster", store.roster(project, &RosterFilter::default(), None, 9).await);
     unavailable("head", store.head(project, &agent).await);
     unavailable("inbox", store.inbox(project, &all, None, 9).await);
     unavailable("turn", store.turn(project, turn).await);

@@ -8,7 +8,7 @@ use cardwire_model::{
     Agent, Commit, Conflict, Edge, EdgePhase, Head, IdentityEdge, InboxItem, Keys, LiveState, Primitive,
     Profile, ProjectId, Revision, Step, ToolCall, Write,
 };
-use cardwire_store::{Rostered, RowFilter, Store};
+use cardwire_store::{RosterFilter, Rostered, RowFilter, Store};
 use std::{collections::BTreeSet, sync::Arc};
 
 /// One row of every kind.
@@ -87,7 +87,10 @@ impl Rows {
         let row = store.agent(project, agent).await.unwrap();
         assert_eq!(store.agents(project, None, 9).await.unwrap(), Vec::from_iter(row.clone()));
         let shown = row.clone().map(|agent| Rostered { agent, head: head.clone() });
-        assert_eq!(store.roster(project, None, None, 9).await.unwrap(), Vec::from_iter(shown));
+        assert_eq!(
+            store.roster(project, &RosterFilter::default(), None, 9).await.unwrap(),
+            Vec::from_iter(shown)
+        );
         let identity_edge = store.identity_edges(project, &all, None, 9).await.unwrap().pop();
 
         let asked = Keys {

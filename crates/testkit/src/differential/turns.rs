@@ -11,7 +11,7 @@ use crate::{
 use cardwire_model::{
     AgentId, EdgeId, Head, InboxId, InboxItem, ProjectId, Realm, Snapshot, Status, StepId, Timestamp,
 };
-use cardwire_store::{Claimable, Horizon, RowFilter, Store, Watched};
+use cardwire_store::{Claimable, Horizon, RosterFilter, RowFilter, Store, Watched};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex},
@@ -66,10 +66,12 @@ impl Run<'_> {
         both!("a head", head(project, &agent));
         both!("heads", heads(project, None, PAGE));
         both!("heads after one", heads(project, Some(&agent), PAGE));
-        both!("the roster", roster(project, status, None, PAGE));
+        let (turn_id, trace_id) = (filter.turn_id, filter.trace_id.clone());
+        let wanted = RosterFilter { status, turn_id, trace_id, from: filter.from, until: filter.until };
+        both!("the roster", roster(project, &wanted, None, PAGE));
         let found = self.right.store.agent(project, &agent).await.unwrap();
         let place = found.map(|agent| (agent.created_at, agent.id));
-        both!("the roster before one", roster(project, status, place.as_ref(), PAGE));
+        both!("the roster before one", roster(project, &wanted, place.as_ref(), PAGE));
         both!("tool calls", calls(project, turn));
         both!("a step", step(project, &step));
         both!("edges", edges(project, &filter, None, PAGE));

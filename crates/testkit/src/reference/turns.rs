@@ -7,10 +7,11 @@ use crate::wanted::{
 use async_trait::async_trait;
 use cardwire_model::{
     Agent, AgentId, Edge, EdgeId, Head, IdentityEdge, InboxId, InboxItem, Profile, ProfileName, ProjectId,
-    Resource, ResourceKind, ResourceName, Status, Step, StepId, Timestamp, ToolCall, TurnId,
+    Resource, ResourceKind, ResourceName, Step, StepId, Timestamp, ToolCall, TurnId,
 };
 use cardwire_store::{
-    ClaimQuery, CommitError, DecideClaim, Horizon, Rostered, RowFilter, StoreError, Turns, Watched,
+    ClaimQuery, CommitError, DecideClaim, Horizon, RosterFilter, Rostered, RowFilter, StoreError, Turns,
+    Watched,
 };
 use std::cmp::Reverse;
 
@@ -96,15 +97,13 @@ impl Turns for ReferenceStore {
     async fn roster(
         &self,
         project: &ProjectId,
-        status: Option<Status>,
+        filter: &RosterFilter,
         before: Option<&(Timestamp, AgentId)>,
         limit: usize,
     ) -> Result<Vec<Rostered>> {
         let realm = project.clone().into();
-        let wanted = |one: &Rostered| {
-            status.is_none_or(|status| one.status() == status)
-                && before.is_none_or(|(at, id)| one.place() < (*at, id))
-        };
+        let wanted =
+            |one: &Rostered| filter.takes(one) && before.is_none_or(|(at, id)| one.place() < (*at, id));
         self.with(|state| {
             let with_head = |agent: &Agent| Rostered {
                 agent: agent.clone(),

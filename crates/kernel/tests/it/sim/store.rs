@@ -178,12 +178,12 @@ impl Turns for SimStore {
     async fn roster(
         &self,
         project: &ProjectId,
-        status: Option<Status>,
+        filter: &RosterFilter,
         before: Option<&(Timestamp, AgentId)>,
         limit: usize,
     ) -> Res<Vec<Rostered>> {
         self.read().await?;
-        self.inner.roster(project, status, before, limit).await
+        self.inner.roster(project, filter, before, limit).await
     }
 
     async fn head(&self, project: &ProjectId, agent: &AgentId) -> Res<Option<Head>> {

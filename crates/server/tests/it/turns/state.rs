@@ -81,8 +81,8 @@ async fn heads_are_filtered_and_paged(api: Api) {
     for name in ["a1", "a2", "a3", "a4", "a5"] {
         api.agent(name).await;
     }
-    api.dispatch("a2").await;
-    api.running("a4").await;
+    let turn = api.dispatch_with("a2", json!({ "trace_id": "t2" })).await;
+    let leased = api.running("a4").await;
     // That claim took the turn of a2 as well, without starting it.
     assert_eq!(pages(&api, "state/agents", "agent_id").await, ["a5", "a4", "a3", "a2", "a1"]);
     assert_eq!(pages(&api, "state/agents?status=idle", "agent_id").await, ["a5", "a3", "a1"]);
@@ -95,6 +95,31 @@ async fn heads_are_filtered_and_paged(api: Api) {
     assert!(pages(&api, "state/agents?agent_id=a4&status=idle", "agent_id").await.is_empty());
     assert_eq!(pages(&api, "state/agents?agent=a5&status=idle", "agent_id").await, ["a5"]);
     assert!(pages(&api, "state/agents?agent_id=nobody", "agent_id").await.is_empty());
+    // By their live turns, and by when they changed: as each head shows it.
+    let of_turn = |turn: &str, more: &str| format!("state/agents?agent_turn_id={turn}{more}");
+    assert_eq!(pages(&api, &of_turn(&turn.id, ""), "agent_id").await, ["a2"]);
+    assert_eq!(pages(&api, &of_turn(&leased.turn, "&status=running&agent=a4"), "agent_id").await, ["a4"]);
+    for other in ["&agent=a4", "&status=idle", "&trace=t1", "&until=2000-01-01T00:00:00Z"] {
+        assert!(pages(&api, &of_turn(&turn.id, other), "agent_id").await.is_empty(), "{other}");
+    }
+    assert_eq!(pages(&api, "state/agents?trace_id=t2", "agent_id").await, ["a2"]);
+    assert!(pages(&api, "state/agents?trace_id=t2&status=running", "agent_id").await.is_empty());
+    let changed = api.head("a4").await["updated_at"].as_str().unwrap().to_owned();
+    let heads = api.items("state/agents").await;
+    for (name, is_wanted) in [("since", true), ("until", false)] {
+        let expected: Vec<_> = heads
+            .iter()
+            .filter(|head| (head["updated_at"].as_str().unwrap() >= &*changed) == is_wanted)
+            .collect();
+        assert!(!expected.is_empty(), "{heads:?}");
+        let expected: Vec<_> = expected.iter().map(|head| head["agent_id"].as_str().unwrap()).collect();
+        assert_eq!(pages(&api, &format!("state/agents?{name}={changed}"), "agent_id").await, expected);
+    }
+    api.finish(&leased, "success").await;
+    assert!(pages(&api, &of_turn(&leased.turn, ""), "agent_id").await.is_empty(), "it has no live turn");
+    for bad in ["agent_turn_id=x", "trace_id=%00", "since=then", "correlation_id=c"] {
+        api.get(&format!("/projects/p1/state/agents?{bad}")).await.expect_error(400, "bad_request");
+    }
     for cursor in ["a2", "1.", "one.a2", "1.a%20b"] {
         let reply = api.get(&format!("/projects/p1/state/agents?cursor={cursor}")).await;
         reply.expect_error(400, "bad_request");
@@ -271,7 +296,16 @@ async fn identity_edges_and_audit_rows_are_filtered_and_paged(api: Api) {
     for none in ["since=2100-01-01T00:00:00Z", "until=2000-01-01T00:00:00Z", "actor=nobody"] {
         assert!(pages(&api, &format!("audit?{none}"), "at").await.is_empty(), "{none}");
     }
-    for bad in ["actor=", "actor=%00", "since=then", "until=7", "trace_id=t"] {
+    for (name, value) in [("action", "card.delete"), ("subject", card.as_str()), ("verdict", "allowed")] {
+        let with: Vec<_> = rows.iter().filter(|row| row[name] == value).cloned().collect();
+        assert!(!with.is_empty(), "{name}");
+        assert_eq!(pages(&api, &format!("audit?{name}={value}"), "at").await, field(&with, "at"), "{name}");
+    }
+    let both = format!("audit?action=card.delete&subject={card}&verdict=denied");
+    assert!(pages(&api, &both, "at").await.is_empty());
+    for bad in
+        ["actor=", "actor=%00", "since=then", "until=7", "trace_id=t", "action=x", "verdict=ok", "subject="]
+    {
         api.get(&format!("/projects/p1/audit?{bad}")).await.expect_error(400, "bad_request");
     }
 }
