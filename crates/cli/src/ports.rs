@@ -21,7 +21,7 @@ use cardwire_kernel::{
 use cardwire_llm::Keys;
 use cardwire_model::{Channel, TokenSecret, trace::TRACEPARENT};
 use cardwire_server::ServerConfig;
-use cardwire_worker::{Ask, BusCall, Method, Port, Reply, ToolBus, Unreachable};
+use cardwire_worker::{Ask, BusCall, Key, Method, Port, Reply, ToolBus, Unreachable};
 use secrecy::SecretString;
 use serde_json::Value;
 use std::{fmt, sync::Arc, time::Duration};
@@ -29,6 +29,8 @@ use tower::ServiceExt;
 
 /// Longer than a claim waits.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
+
+const IDEMPOTENCY_KEY: &str = "idempotency-key";
 
 /// The way that a command's own requests take.
 pub(crate) async fn of(client: &Client, context: &Context) -> Result<Arc<dyn Port>, Failure> {
@@ -44,7 +46,7 @@ pub(crate) async fn of(client: &Client, context: &Context) -> Result<Arc<dyn Por
     }
 }
 
-/// The server's own router in this process. It loses no answers, so requests need no names.
+/// The server's own router in this process. It loses no answers, so only what another process may ask again needs a name.
 pub(crate) struct RouterPort {
     router: Router,
     token: TokenSecret,
@@ -78,6 +80,9 @@ impl Port for RouterPort {
             .header(header::HOST, "localhost")
             .header(header::AUTHORIZATION, format!("Bearer {token}"))
             .header(header::CONTENT_TYPE, "application/json");
+        if let Some(Key::Everywhere(key)) = &ask.key {
+            request = request.header(IDEMPOTENCY_KEY, key);
+        }
         if let Some(trace) = ask.trace {
             request = request.header(TRACEPARENT, trace);
         }
@@ -131,9 +136,11 @@ impl Port for HttpPort {
             .timeout(REQUEST_TIMEOUT)
             .header(header::AUTHORIZATION, bearer)
             .header(header::CONTENT_TYPE, "application/json");
-        if let Some(key) = &ask.key {
-            request = request.header("idempotency-key", format!("{}-{key}", self.name));
-        }
+        request = match &ask.key {
+            Some(Key::Here(key)) => request.header(IDEMPOTENCY_KEY, format!("{}-{key}", self.name)),
+            Some(Key::Everywhere(key)) => request.header(IDEMPOTENCY_KEY, key),
+            None => request,
+        };
         if let Some(trace) = ask.trace {
             request = request.header(TRACEPARENT, trace);
         }
@@ -205,5 +212,57 @@ impl Keys for EnvironmentKeys {
             _ => None,
         };
         variable(&own).or(common).map(SecretString::from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{client::Embedded, data_dir::DataDir};
+    use cardwire_handoff::LocalFiles;
+    use tempfile::TempDir;
+
+    /// What a port is asked to create, and the same again by another port, as if the first one's process had gone.
+    async fn twice(ports: [&dyn Port; 2], project: &str, key: impl Fn(String) -> Key) -> [u16; 2] {
+        let ask = Ask {
+            method: Method::Post,
+            path: "/projects".to_owned(),
+            token: None,
+            body: Some(format!(r#"{{"project_id":"{project}"}}"#)),
+            trace: None,
+            key: Some(key(project.to_owned())),
+        };
+        let [first, next] = ports;
+        [first.ask(&ask).await.unwrap().status, next.ask(&ask).await.unwrap().status]
+    }
+
+    /// API-16
+    #[tokio::test]
+    async fn a_name_for_everywhere_is_good_in_the_next_process_and_one_for_here_is_not() {
+        let (home, root) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+        let (dir, files) = (DataDir::new(home.path()), Arc::new(LocalFiles::open(root.path()).unwrap()));
+        let Ok(embedded) = Embedded::open(&dir, None, files).await else { panic!("no store") };
+        let (kernel, token, files) = embedded.inside();
+        let port = || RouterPort::new(kernel, token.clone(), Arc::clone(files));
+        let (first, next) = (port(), port());
+        assert_eq!(twice([&first, &next], "a", Key::Everywhere).await, [201, 201]);
+        assert_eq!(twice([&first, &next], "b", Key::Here).await, [201, 409]);
+
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let place = Place { url: format!("http://{}", listener.local_addr().unwrap()), certificate: None };
+        let router = cardwire_server::router(Arc::clone(kernel), ServerConfig::new("test"));
+        let serving =
+            cardwire_server::serve(listener, router, Arc::clone(kernel), std::future::pending::<()>());
+        let asking = async {
+            let port = || HttpPort::new(&place, token.clone());
+            let (Ok(first), Ok(next)) = (port(), port()) else { panic!("no client") };
+            assert_eq!(twice([&first, &next], "c", Key::Everywhere).await, [201, 201]);
+            assert_eq!(twice([&first, &next], "d", Key::Here).await, [201, 409]);
+            assert_eq!(twice([&first, &first], "e", Key::Here).await, [201, 201]);
+        };
+        tokio::select! {
+            () = asking => {}
+            served = serving => panic!("{served:?}"),
+        }
     }
 }

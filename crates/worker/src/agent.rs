@@ -262,12 +262,7 @@ impl Turn<'_> {
             call_id: composed.call_id.clone(),
             step,
         };
-        let first = self.chunks.load(Ordering::Relaxed);
-        let call = async {
-            let (answer, next) = stream::call(self.desk, self.model.as_ref(), &request, first).await;
-            self.chunks.store(next, Ordering::Relaxed);
-            answer
-        };
+        let call = stream::call(self.desk, self.model.as_ref(), &request, &self.chunks);
         telemetry::chat(self.desk, self.model.info(), &request, call).await
     }
 

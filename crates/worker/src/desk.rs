@@ -4,12 +4,14 @@ use crate::{
     agent::Rest,
     lease::Lease,
     line::{Again, Line, read},
+    port::Key,
     telemetry,
     tools::on_bus,
     trace::Trace,
     transcript::{Transcript, kind},
     trouble::Trouble,
 };
+use cardwire_model::Hash256;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -121,10 +123,12 @@ impl Desk {
         self.line.post(self.path(rest), None, body, self.trace.header().as_deref(), self.named()).await
     }
 
-    /// The same under a name of the caller's: whoever goes on with the turn elsewhere asks by the same one.
+    /// The same for a call of the turn, under the call's name: whoever goes on with the turn asks by the same one.
     pub(crate) async fn post_once(&self, rest: &str, body: &Value, call: &str) -> Result<Value, Trouble> {
-        let key = format!("{}-{call}", self.lease.agent_turn_id);
-        self.line.post(self.path(rest), None, body, self.trace.header().as_deref(), Again::Named(key)).await
+        // Models name their calls as they like; a key is short and plain.
+        let key = format!("{}-{}", self.lease.agent_turn_id, Hash256::of(call.as_bytes()));
+        let again = Again::Named(Key::Everywhere(key));
+        self.line.post(self.path(rest), None, body, self.trace.header().as_deref(), again).await
     }
 
     /// One of the turn's verbs: `:finish`, `/cards`, …
@@ -146,7 +150,7 @@ impl Desk {
     /// A name for the next request, never used for another by this process.
     fn named(&self) -> Again {
         let count = SAID.fetch_add(1, Ordering::Relaxed);
-        Again::Named(format!("{}-{}-{count}", self.lease.agent_turn_id, self.lease.turn_epoch))
+        Again::Named(Key::Here(format!("{}-{}-{count}", self.lease.agent_turn_id, self.lease.turn_epoch)))
     }
 
     /// What the turn had written when it was leased.
@@ -271,7 +275,8 @@ impl Desk {
     }
 
     pub(crate) async fn heartbeat(&self) -> Result<(), Trouble> {
-        self.say(":heartbeat", &json!({})).await.map(drop)
+        // Without a name: one more heartbeat does no harm, and a row for each would stay for a day.
+        self.say_as(":heartbeat", &json!({}), Again::Harmless).await.map(drop)
     }
 
     /// Composes the next request to a model.
@@ -284,8 +289,8 @@ impl Desk {
     pub(crate) async fn report(&self, call: &str, card: &str, after: &Value) -> Result<(), Trouble> {
         let found = self.get(&format!("/cards/{card}")).await?;
         let body = on_bus::report_of(&self.lease, call, card, &found["content"], after);
-        let (token, trace) = (Some(self.lease.turn_token.as_str()), Some(self.lease.trace_id.as_str()));
-        self.line.post(self.path("/l0/reports"), token, &body, trace, self.named()).await.map(drop)
+        let (token, trace) = (Some(self.lease.turn_token.as_str()), self.trace.header());
+        self.line.post(self.path("/l0/reports"), token, &body, trace.as_deref(), self.named()).await.map(drop)
     }
 
     /// What the turn sees.
@@ -324,3 +329,48 @@ impl Desk {
 
 /// How long an error may be on the wire.
 const ERROR_CHARS: usize = 1_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::{Asked, TRACE, TURN};
+
+    /// A call that is carried out again by whoever goes on with the turn is done once; what is merely said again is not the
+    /// same word.
+    #[tokio::test]
+    async fn a_call_has_one_name_wherever_it_is_carried_out() {
+        let kernel = Asked::content();
+        // Models may call their calls anything.
+        for desk in [kernel.desk(), kernel.desk()] {
+            desk.post_once("/things", &json!({}), "call 1 ☎").await.unwrap();
+            desk.post("/words", &json!({})).await.unwrap();
+        }
+        kernel.desk().post_once("/things", &json!({}), "call_2").await.unwrap();
+        let [first, again, other] = kernel.requests("/things").try_into().unwrap();
+        let Some(Key::Everywhere(name)) = &first.key else { panic!("{first:?}") };
+        assert!(name.starts_with(TURN) && name.bytes().all(|byte| byte.is_ascii_graphic()), "{name}");
+        assert_eq!(again.key, first.key);
+        assert!(matches!(&other.key, Some(Key::Everywhere(other)) if other != name), "{other:?}");
+        let [word, another] = kernel.requests("/words").try_into().unwrap();
+        assert!(matches!(word.key, Some(Key::Here(_))) && word.key != another.key, "{word:?} {another:?}");
+    }
+
+    #[tokio::test]
+    async fn a_heartbeat_leaves_no_name_behind() {
+        let kernel = Asked::content();
+        kernel.desk().heartbeat().await.unwrap();
+        let [beat] = kernel.requests(":heartbeat").try_into().unwrap();
+        assert_eq!(beat.key, None);
+    }
+
+    /// OB-01
+    #[tokio::test]
+    async fn a_report_is_part_of_the_trace() {
+        let kernel = Asked::content();
+        let desk = kernel.desk();
+        desk.report("call_1", "card_1", &Value::Null).await.unwrap();
+        let [report] = kernel.requests("/l0/reports").try_into().unwrap();
+        assert_eq!(report.trace, desk.trace.header());
+        assert!(report.trace.unwrap().starts_with(&format!("00-{TRACE}-")));
+    }
+}

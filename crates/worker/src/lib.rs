@@ -8,6 +8,8 @@ mod agent;
 mod card;
 mod compact;
 mod desk;
+#[cfg(test)]
+mod fixtures;
 mod lease;
 mod line;
 mod mcp;
@@ -29,6 +31,6 @@ mod trouble;
 
 pub use mcp::McpServers;
 pub use pool::{Elsewhere, Worker, WorkerConfig};
-pub use port::{Ask, Method, Port, Reply, Unreachable};
+pub use port::{Ask, Key, Method, Port, Reply, Unreachable};
 pub use replay::{CannotReplay, Replay, replay};
 pub use tool_bus::{BusCall, ToolBus};

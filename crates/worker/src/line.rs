@@ -1,7 +1,7 @@
 //! A port with patience: what could not be asked, or found the server too busy, is asked again for a while.
 
 use crate::{
-    port::{Ask, Method, Port, Reply},
+    port::{Ask, Key, Method, Port, Reply},
     trouble::Trouble,
 };
 use serde::{Serialize, de::DeserializeOwned};
@@ -15,7 +15,7 @@ const PAUSES_MS: [u64; 9] = [50, 100, 250, 500, 1_000, 2_000, 5_000, 10_000, 20_
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Again {
     /// Yes: it has this name, under which it is done once.
-    Named(String),
+    Named(Key),
     /// Yes: to do it twice does no harm.
     Harmless,
     /// No.
@@ -120,7 +120,7 @@ mod tests {
                 port.0.load(Ordering::Relaxed),
             )
         };
-        assert_eq!(post(Again::Named("k".to_owned())).await, (Ok(Value::Null), 2));
+        assert_eq!(post(Again::Named(Key::Here("k".to_owned()))).await, (Ok(Value::Null), 2));
         assert_eq!(post(Again::Harmless).await, (Ok(Value::Null), 2));
         assert_eq!(post(Again::Never).await, (Err(Trouble::Unreachable("reset".to_owned())), 1));
         let line = Line::new(Arc::new(Shaky::default()));

@@ -38,6 +38,8 @@ const CLAIMS: usize = 2;
 const CLAIM_MAX: usize = 100;
 /// Pause after a claim that failed.
 const PAUSE: Duration = Duration::from_millis(500);
+/// How long a worker that ends tries to give its turns back. Whatever is not is found when it is no longer heard of.
+const GIVE_BACK: Duration = Duration::from_secs(10);
 
 /// What a worker is.
 #[derive(Debug, Clone)]
@@ -128,7 +130,7 @@ impl Worker {
             }
         }
         drop(claims);
-        self.wind_up(turns).await;
+        wind_up(turns, self.config.grace).await;
         self.shop.mcp.close().await;
     }
 
@@ -168,24 +170,6 @@ impl Worker {
         let span = desk.span.clone();
         let handle = turns.running.spawn(async move { run_turn(&held, &shop).instrument(span).await });
         turns.by_id.insert(id, (desk, handle));
-    }
-
-    /// Lets turns end for a while, then gives back what is left.
-    async fn wind_up(&self, mut turns: Turns) {
-        let all = async { while turns.running.join_next().await.is_some() {} };
-        if tokio::time::timeout(self.config.grace, all).await.is_ok() {
-            return;
-        }
-        turns.running.abort_all();
-        while turns.running.join_next().await.is_some() {}
-        for (desk, handle) in turns.by_id.values() {
-            // A turn that has come to rest is nobody's to give back, and says so.
-            if handle.is_finished()
-                && let Err(trouble) = desk.release().await
-            {
-                tracing::debug!(trouble = %Logged(&trouble), "a turn was not given back");
-            }
-        }
     }
 }
 
@@ -227,6 +211,30 @@ async fn run_turn(desk: &Desk, shop: &Shop) {
     }
 }
 
+/// Lets turns end for a while, then gives back what is left.
+async fn wind_up(mut turns: Turns, grace: Duration) {
+    let all = async { while turns.running.join_next().await.is_some() {} };
+    if tokio::time::timeout(grace, all).await.is_ok() {
+        return;
+    }
+    // A turn that has come to rest is nobody's to give back.
+    turns.sweep();
+    turns.running.abort_all();
+    while turns.running.join_next().await.is_some() {}
+    let given_back = turns.by_id.values().map(|(desk, _)| give_back(desk));
+    let all = given_back.collect::<FuturesUnordered<_>>().collect::<()>();
+    if tokio::time::timeout(GIVE_BACK, all).await.is_err() {
+        tracing::warn!("not every turn could be given back");
+    }
+}
+
+/// Gives a turn back that was cut off.
+async fn give_back(desk: &Desk) {
+    if let Err(trouble) = desk.release().await {
+        tracing::debug!(trouble = %Logged(&trouble), "a turn was not given back");
+    }
+}
+
 /// What cannot be gone on with ends, so that nobody waits for it in vain.
 async fn give_up(desk: &Desk, trouble: &Trouble) {
     let ending = Ending::failed(trouble.code(), trouble.to_string());
@@ -247,15 +255,68 @@ async fn work(desk: &Desk, shop: &Shop) -> Result<Rest, Trouble> {
 /// Lets the kernel hear of the turn while it is worked on. Who learns that the turn is gone drops what is under way: a call
 /// of a model is cut off, so that nothing is paid for after a stop.
 async fn alive(desk: &Desk, work: impl Future<Output = Result<Rest, Trouble>>) -> Result<Rest, Trouble> {
-    tokio::pin!(work);
+    tokio::select! {
+        done = work => done,
+        () = beat(desk) => Err(Trouble::Gone),
+    }
+}
+
+/// Sends heartbeats beside the work, which does not wait for them. Ends when the turn is gone.
+async fn beat(desk: &Desk) {
     loop {
-        tokio::select! {
-            done = &mut work => return done,
-            () = tokio::time::sleep(HEARTBEAT) => {
-                if desk.heartbeat().await == Err(Trouble::Gone) {
-                    return Err(Trouble::Gone);
-                }
-            }
+        tokio::time::sleep(HEARTBEAT).await;
+        if desk.heartbeat().await == Err(Trouble::Gone) {
+            return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::{Asked, Said};
+    use tokio::time::timeout;
+
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    #[tokio::test(start_paused = true)]
+    async fn work_does_not_wait_for_a_heartbeat() {
+        let kernel = Asked::new(|_| Said::Never);
+        let desk = kernel.desk();
+        let work = async {
+            tokio::time::sleep(HEARTBEAT * 3).await;
+            Ok(Rest::Ended)
+        };
+        assert_eq!(timeout(PATIENCE, alive(&desk, work)).await, Ok(Ok(Rest::Ended)));
+        assert_eq!(kernel.requests(":heartbeat").len(), 1);
+    }
+
+    /// WK-09
+    #[tokio::test(start_paused = true)]
+    async fn work_on_a_turn_that_is_gone_is_dropped() {
+        let kernel = Asked::new(|_| Said::Answer(409, json!({ "error": { "code": "stale_turn" } })));
+        let desk = kernel.desk();
+        let gone = timeout(PATIENCE, alive(&desk, std::future::pending())).await;
+        assert_eq!(gone, Ok(Err(Trouble::Gone)));
+    }
+
+    /// A server that is gone keeps no worker from ending.
+    #[tokio::test(start_paused = true)]
+    async fn what_is_at_work_is_given_back_at_once_and_for_a_while() {
+        let (kernel, mut turns) = (Asked::new(|_| Said::Never), Turns::default());
+        for (turn, rests) in [("turn_a", true), ("turn_b", false), ("turn_c", false)] {
+            let work = async move {
+                if !rests {
+                    std::future::pending().await
+                }
+            };
+            let handle = turns.running.spawn(work);
+            turns.by_id.insert(turn.to_owned(), (Arc::new(kernel.desk_of(turn)), handle));
+        }
+        timeout(PATIENCE, wind_up(turns, HEARTBEAT)).await.expect("the worker does not end");
+        let mut released: Vec<_> = kernel.requests(":release").into_iter().map(|one| one.path).collect();
+        released.sort_unstable();
+        let left = ["turn_b", "turn_c"].map(|turn| format!("/projects/p/l0/turns/{turn}:release"));
+        assert_eq!(released, left, "and not what has come to rest");
     }
 }

@@ -13,6 +13,17 @@ pub enum Method {
     Post,
 }
 
+/// A name of a request, so that asking again after a lost answer does nothing twice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Key {
+    /// Among the requests of this process. A port that loses no answers need not pass it on; any other adds a name of the
+    /// process.
+    Here(String),
+    /// Among those of everybody who asks with the same token. Every port passes it on as it is, since whoever asked first
+    /// may have gone down before the answer was written.
+    Everywhere(String),
+}
+
 /// One request.
 #[derive(Debug, Clone)]
 pub struct Ask<'a> {
@@ -26,9 +37,8 @@ pub struct Ask<'a> {
     pub body: Option<String>,
     /// The `traceparent` of the request: the trace that it belongs to, and the span that sends it.
     pub trace: Option<&'a str>,
-    /// Names the request among those of this process, so that asking again after a lost answer does nothing twice. A port
-    /// that loses no answers need not pass it on; any other must add a name of the process.
-    pub key: Option<String>,
+    /// Its name, if it has one.
+    pub key: Option<Key>,
 }
 
 /// What was answered.

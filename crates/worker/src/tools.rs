@@ -137,7 +137,7 @@ impl Bench<'_> {
             return Ok(Outcome::Waits(call.id.clone(), vec![], WAIT_SECONDS));
         }
         if handoffs::is_one(&call.name) {
-            return answered(handoffs::run(self.desk, call, arguments).await);
+            return answered(handoffs::run(self.desk, call, arguments, transcript).await);
         }
         if NOTES.contains(&call.name.as_str()) {
             return answered(notes::run(self.desk, call, arguments).await);

@@ -75,8 +75,16 @@ impl Transcript {
 
     /// The card that makes a call.
     pub(crate) fn call_card(&self, call: &str) -> Option<&str> {
-        let makes = |card: &&Value| made_calls(card).iter().any(|made| made.id == call);
-        self.cards.iter().find(makes)?["card_id"].as_str()
+        self.making(call)?["card_id"].as_str()
+    }
+
+    /// When a call was made.
+    pub(crate) fn called_at(&self, call: &str) -> Option<&str> {
+        self.making(call)?["created_at"].as_str()
+    }
+
+    fn making(&self, call: &str) -> Option<&Value> {
+        self.cards.iter().find(|card| made_calls(card).iter().any(|made| made.id == call))
     }
 
     /// The answer to a call: the content of its `tool.result`.

@@ -1,11 +1,17 @@
 //! `cardwire handoff`, and the loop of design, trial and revision that comes as an example (HO-01..HO-15, LD-01..LD-10).
 
-use crate::support::{Backend, Home, Run, eventually, everywhere, exchange};
+use crate::support::{Backend, DEADLINE, Home, Run, eventually, everywhere, exchange};
 use crate::teams::stage::Process;
 use serde_json::{Value, json};
 use std::{
+    io::{Read, Write},
+    net::{TcpListener, TcpStream},
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
 };
 
 const DIR: &str = "out/iteration_1";
@@ -313,4 +319,98 @@ fn an_iteration_that_was_cut_off_is_told_and_finished() {
     }
     home.ok(&["run", "team.yaml", "--resume", "-p", "leave"]);
     assert!(home.cardwire(&check).code == 0);
+}
+
+/// NF-05: a worker goes down after a package was taken and before it was told so. Who goes on with the turn sends the package
+/// again, and there is one.
+#[test]
+fn a_package_that_is_sent_again_after_a_crash_is_one_package() {
+    let home = Home::new(Backend::Sqlite);
+    let server = home.up(&["--worker-turns", "0"]);
+    results(&workspace(&home));
+    // The index and the time of the package are made while it is sent.
+    let arguments = json!({
+        "handoff_type": "execute_to_init", "execution_output_dir": DIR, "trigger_reason": "two of three failed",
+        "layer1_problems_report_path": "layer1_problems_report.json",
+        "iteration_summary": { "total_iterations": 1, "total_samples": 3, "failed_samples": 2 },
+        "modification_suggestions_summary": ["a", "b", "c"],
+    });
+    let team = json!({
+        "name": "crew", "process": "sequential",
+        "agents": [{ "id": "a", "profile": { "system_prompt": "Send.", "allowed_tools": ["send_handoff"] } }],
+        "model": { "provider": "scripted", "script": { "rules": [
+            { "match": { "step": 1 }, "tool_calls": [{ "name": "send_handoff", "arguments": arguments }] },
+            { "reply": "Sent." },
+        ] } },
+    });
+    home.ok(&["project", "create", "p1"]);
+    assert_eq!(server.request("PUT", "/projects/p1/teams/crew", &team.to_string()).status, 201);
+    let run = server.post("/projects/p1/teams/crew:run", json!({ "query": "Go." })).json();
+    let turn = format!("/projects/p1/turns/{}", run["agent_turn_id"].as_str().unwrap());
+
+    let (url, kept) = keeping_answers(server.address(), "POST /projects/p1/handoffs?");
+    let first = home.command(&["worker", "--name", "w", "--server", &url]);
+    let first = Process::start(first, &home, "first.log");
+    kept.recv_timeout(DEADLINE).expect("an answer to whoever sends a package");
+    first.kill();
+    assert_eq!(home.json(&["handoff", "list", "-p", "p1"])["items"].as_array().unwrap().len(), 1);
+    let _next = Process::worker(&home, "w");
+    let ended = eventually("the run to end", || {
+        let turn = server.get(&turn).json();
+        (!turn["ended_at"].is_null()).then_some(turn)
+    });
+    assert_eq!(ended["status"], "success", "{ended:#}");
+    let packages = home.json(&["handoff", "list", "-p", "p1"])["items"].as_array().unwrap().clone();
+    let [package] = packages.as_slice() else { panic!("{packages:#?}") };
+    let turns = home.json(&["turn", "list", "-p", "p1"]);
+    let turn = turns["items"].as_array().unwrap().iter().find(|turn| turn["agent_id"] == "a").unwrap();
+    let cards = home.json(&["box", "show", turn["output_box_id"].as_str().unwrap(), "--cards", "-p", "p1"]);
+    let told = cards.as_array().unwrap().iter().find(|card| card["type"] == "tool.result").unwrap();
+    assert_eq!(told["content"]["result"]["handoff_id"], package["handoff_id"], "{told:#}");
+}
+
+/// A way to a server that passes everything on but the answers to requests that begin so, of which it tells. Gives its
+/// address.
+fn keeping_answers(address: &str, request: &'static str) -> (String, mpsc::Receiver<()>) {
+    let (listener, address) = (TcpListener::bind("127.0.0.1:0").unwrap(), address.to_owned());
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let (sender, kept) = mpsc::channel();
+    std::thread::spawn(move || {
+        for worker in listener.incoming().map_while(Result::ok) {
+            let server = TcpStream::connect(&address).unwrap();
+            let is_kept = Arc::new(AtomicBool::new(false));
+            let asks = (worker.try_clone().unwrap(), server.try_clone().unwrap(), Arc::clone(&is_kept));
+            std::thread::spawn(move || {
+                let (worker, server, is_kept) = asks;
+                pass_on(worker, server, |bytes| {
+                    let text = String::from_utf8_lossy(bytes);
+                    // A connection has one request at a time.
+                    is_kept.fetch_or(text.starts_with(request), Ordering::SeqCst);
+                    true
+                });
+            });
+            let sender = sender.clone();
+            std::thread::spawn(move || {
+                pass_on(server, worker, |_| {
+                    let is_kept = is_kept.load(Ordering::SeqCst);
+                    if is_kept {
+                        let _ = sender.send(());
+                    }
+                    !is_kept
+                });
+            });
+        }
+    });
+    (url, kept)
+}
+
+/// Passes on what is read and wanted, until either side has gone.
+fn pass_on(mut from: TcpStream, mut to: TcpStream, mut wants: impl FnMut(&[u8]) -> bool) {
+    let mut bytes = vec![0; 64 * 1024];
+    while let Ok(count @ 1..) = from.read(&mut bytes) {
+        if wants(&bytes[..count]) && to.write_all(&bytes[..count]).is_err() {
+            break;
+        }
+    }
+    let _ = to.shutdown(std::net::Shutdown::Both);
 }

@@ -2,7 +2,12 @@
 //! hand packages on. What is loaded is a tool's answer like any other, and in context for no other reason (LD-10).
 
 use super::{notes, text_argument};
-use crate::{card::Answer, desk::Desk, transcript::Call, trouble::Trouble};
+use crate::{
+    card::Answer,
+    desk::Desk,
+    transcript::{Call, Transcript},
+    trouble::Trouble,
+};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
@@ -18,7 +23,12 @@ pub(crate) fn is_one(name: &str) -> bool {
     READING.contains(&name) || WRITING.contains(&name)
 }
 
-pub(crate) async fn run(desk: &Desk, call: &Call, arguments: &Map<String, Value>) -> Result<Answer, Trouble> {
+pub(crate) async fn run(
+    desk: &Desk,
+    call: &Call,
+    arguments: &Map<String, Value>,
+    transcript: &Transcript,
+) -> Result<Answer, Trouble> {
     match call.name.as_str() {
         "list_handoff" => list(desk).await,
         "load_handoff" => load(desk, arguments).await,
@@ -26,7 +36,7 @@ pub(crate) async fn run(desk: &Desk, call: &Call, arguments: &Map<String, Value>
             let body = json!({ "files": arguments.get("files") });
             desk.post("/workspace/files", &body).await.map(Answer::Success)
         }
-        "send_handoff" => send(desk, &call.id, arguments).await,
+        "send_handoff" => send(desk, &call.id, arguments, transcript.called_at(&call.id)).await,
         name => Ok(Answer::failed("unknown_tool", format!("there is no tool {name}"))),
     }
 }
@@ -58,10 +68,19 @@ async fn load(desk: &Desk, arguments: &Map<String, Value>) -> Result<Answer, Tro
     desk.post(&format!("/handoffs/{id}:load"), &Value::Object(wanted)).await.map(Answer::Success)
 }
 
-/// An `execute_to_init` without an index gets one of the files that are there.
-async fn send(desk: &Desk, call: &str, arguments: &Map<String, Value>) -> Result<Answer, Trouble> {
+/// An `execute_to_init` without an index gets one of the files that are there. Without a time it is of the moment of its
+/// call, so that whoever carries the call out again sends the same package.
+async fn send(
+    desk: &Desk,
+    call: &str,
+    arguments: &Map<String, Value>,
+    called_at: Option<&str>,
+) -> Result<Answer, Trouble> {
     let mut package = Value::Object(arguments.clone());
     if arguments.contains_key("execution_output_dir") && !arguments.contains_key("failure_samples_index") {
+        if package["timestamp"].is_null() {
+            package["timestamp"] = called_at.into();
+        }
         package = desk.post("/handoffs:pack", &package).await?["package"].take();
     }
     let route = format!("/handoffs?agent_id={}", desk.lease.agent_id);
@@ -111,6 +130,27 @@ fn about(handoff: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fixtures::{Asked, Said, TURN};
+
+    /// What is sent again after a crash must be the same package, or it is another one.
+    #[tokio::test]
+    async fn a_package_without_a_time_has_that_of_its_call() {
+        let kernel = Asked::new(|request| Said::Answer(200, json!({ "package": request.body })));
+        let call = |id: &str| json!({ "id": id, "tool_name": "send_handoff", "arguments": {} });
+        let card = |id: &str, at: &str| json!({ "type": "agent.thought", "tool_calls": [call(id)], "created_at": at });
+        let cards = vec![card("call_1", "2026-01-01T00:00:00Z"), card("call_2", "2026-01-02T00:00:00Z")];
+        let transcript = Transcript::new(cards, TURN);
+        let send = async |arguments: Value| {
+            let call = Call { id: "call_2".to_owned(), name: "send_handoff".to_owned(), arguments };
+            let arguments = call.arguments.as_object().unwrap();
+            run(&kernel.desk(), &call, arguments, &transcript).await.unwrap();
+        };
+        send(json!({ "execution_output_dir": "out" })).await;
+        send(json!({ "execution_output_dir": "out", "timestamp": "2025-12-31" })).await;
+        let sent = kernel.requests("/handoffs?agent_id=a");
+        let times: Vec<_> = sent.iter().map(|sent| &sent.body["timestamp"]).collect();
+        assert_eq!(times, ["2026-01-02T00:00:00Z", "2025-12-31"]);
+    }
 
     #[test]
     fn a_package_is_known_by_its_card_or_by_the_answer_to_whoever_sent_it() {

@@ -35,7 +35,7 @@ pub(super) fn on_both_stores_with_mcp(servers: &Value, variables: &[(&str, &str)
 }
 
 /// Where MCP servers are named.
-const MCP_FILE: &str = "mcp.yaml";
+pub(super) const MCP_FILE: &str = "mcp.yaml";
 
 /// Runs a check with a server on each store.
 pub(super) fn on_both_servers(check: impl Fn(&Stage, &Server)) {
@@ -244,7 +244,7 @@ pub(crate) struct Process {
 
 impl Process {
     /// Starts a command whose output goes to a file beside the data.
-    pub(super) fn start(mut command: Command, home: &Home, log: &str) -> Self {
+    pub(crate) fn start(mut command: Command, home: &Home, log: &str) -> Self {
         let log = home.root().join(log);
         let file = File::options().create(true).append(true).open(&log).unwrap();
         command.stdin(Stdio::null()).stdout(file.try_clone().unwrap()).stderr(file);
@@ -257,7 +257,7 @@ impl Process {
     }
 
     /// Ends it without a warning.
-    pub(super) fn kill(self) {}
+    pub(crate) fn kill(self) {}
 
     /// Its number.
     pub(super) fn id(&self) -> u32 {
