@@ -6,7 +6,7 @@
 use super::servers::ProgramPlace;
 use std::{ffi::OsStr, process::Stdio, time::Duration};
 use tokio::{
-    io::{AsyncBufReadExt, AsyncReadExt, BufReader},
+    io::AsyncReadExt,
     process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
     task::JoinSet,
 };
@@ -16,8 +16,8 @@ const GRACE: Duration = Duration::from_secs(2);
 /// Pause between two looks at whether it has ended.
 #[cfg(unix)]
 const LOOK_EVERY: Duration = Duration::from_millis(10);
-/// How much of a line on standard error is logged.
-const LINE_BYTES: u64 = 2_000;
+/// How much of standard error is read at once.
+const READ_BYTES: usize = 8 * 1024;
 
 /// A program that runs.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ impl Program {
             return Err(format!("cannot speak with `{}`", place.command));
         };
         let mut listening = JoinSet::new();
-        listening.spawn(log(server.to_owned(), errors));
+        listening.spawn(listen(server.to_owned(), errors));
         Ok((Self { child, _listening: listening }, output, input))
     }
 
@@ -105,13 +105,10 @@ impl Drop for Program {
     }
 }
 
-async fn log(server: String, errors: ChildStderr) {
-    let mut errors = BufReader::new(errors);
-    loop {
-        let mut line = vec![];
-        match (&mut errors).take(LINE_BYTES).read_until(b'\n', &mut line).await {
-            Ok(1..) => tracing::debug!(server, line = %String::from_utf8_lossy(&line).trim_end(), "said"),
-            Ok(0) | Err(_) => return,
-        }
+/// Such lines often quote what a call was given, so that only how much there was is logged (OB-06).
+async fn listen(server: String, mut errors: ChildStderr) {
+    let mut read = vec![0; READ_BYTES];
+    while let Ok(bytes @ 1..) = errors.read(&mut read).await {
+        tracing::debug!(server, bytes, "wrote on standard error");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     crew::{calls, crew, says},
-    stage::{Process, Stage, on_both_servers, on_both_stores_with_mcp, text},
+    stage::{MCP_FILE, Process, Stage, on_both_servers, on_both_stores_with_mcp, text},
 };
 use crate::support::{Backend, Home, Lines, eventually, send_signal};
 use serde_json::{Value, json};
@@ -421,4 +421,24 @@ fn a_file_that_names_no_servers_is_refused_before_anything_is_done() {
     let _server = home.up(&[]);
     let refused = home.cardwire(&["run", "team.yaml", "Go.", "--mcp", "mcp.yaml"]);
     refused.failed(2, "here a server does");
+}
+
+/// OB-06: what a program says of its calls may quote them. That it said something is told, and how much.
+#[test]
+fn what_a_program_says_on_standard_error_is_not_logged() {
+    const CANARY: &str = "canary-77e1d0";
+    let (home, notes) = (Home::new(Backend::Sqlite), Notes::new());
+    home.file(MCP_FILE, json!({ "mcp_servers": program(&notes.path) }).to_string());
+    let server = home.up_with(&["--mcp", MCP_FILE], &[("CARDWIRE_LOG", "cardwire=trace")]);
+    let stage = Stage::with_server(server);
+    let got = answers(&stage, &json!(["py__echo"]), &[("py__echo", json!({ "text": CANARY }))]);
+    assert!(got[0].to_string().contains(CANARY), "{got:#?}");
+    let said = format!("bytes={}", format!("asked to say {CANARY}\n").len());
+    let server = stage.server().unwrap();
+    eventually("word of what the program said", || {
+        server.log().lines().any(|line| line.contains("server=\"py\"") && line.contains(&said)).then_some(())
+    });
+    let log = server.log();
+    let lines: Vec<_> = log.lines().filter(|line| line.contains(CANARY)).collect();
+    assert!(lines.is_empty(), "the log holds content: {lines:#?}");
 }

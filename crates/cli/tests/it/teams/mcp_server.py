@@ -29,8 +29,9 @@ def add(a: int, b: int) -> int:
 
 @server.tool()
 def echo(text: str) -> str:
-    """Says the same."""
+    """Says the same, and that it was asked to."""
     note("echo")
+    print(f"asked to say {text}", file=sys.stderr, flush=True)
     return text
 
 
