@@ -59,7 +59,10 @@ pub use project::{
     PmoSettings, Project, ProjectSettings, Realm, Revision, SingleWriter,
 };
 pub use resource::{Resource, ResourceKind};
-pub use roster::{Agent, IdentityAction, IdentityEdge, MCP_SEPARATOR, Profile, allows_tool, names_tool};
+pub use roster::{
+    ALLOWED_TOOLS, Agent, IdentityAction, IdentityEdge, MCP_SEPARATOR, Profile, TOOL_LISTS, allows_tool,
+    names_tool,
+};
 pub use session::{Checkpoint, Former, Seen, Session, SessionKey};
 pub use slug::{
     AgentId, Channel, Namespace, ProfileName, ProjectId, ResourceName, SessionId, StepId, ToolTarget,

@@ -108,7 +108,11 @@ pub fn names_tool(profile: &serde_json::Value, tool: &str) -> bool {
 /// What stands between an MCP server and its tool in the name of the tool.
 pub const MCP_SEPARATOR: &str = "__";
 
-const TOOL_LISTS: [&str; 2] = ["allowed_tools", "allowed_internal_tools"];
+/// The member of a profile that names tools of any kind.
+pub const ALLOWED_TOOLS: &str = "allowed_tools";
+
+/// The members of a profile that name tools.
+pub const TOOL_LISTS: [&str; 2] = [ALLOWED_TOOLS, "allowed_internal_tools"];
 
 #[cfg(test)]
 mod tests {
@@ -121,6 +125,7 @@ mod tests {
         let one = json!({ "allowed_tools": ["look"] });
         assert!(allows_tool(&one, "look") && !allows_tool(&one, "fork_join"));
         assert!(!allows_tool(&json!({ "allowed_internal_tools": [] }), "fork_join"));
+        assert!(allows_tool(&json!({ "allowed_tools": null }), "fork_join"), "null is no list");
         let both = json!({ "allowed_tools": ["look"], "allowed_internal_tools": ["fork_join"] });
         assert!(allows_tool(&both, "look") && allows_tool(&both, "fork_join"));
         assert!(!allows_tool(&both, "read_box"));

@@ -1,6 +1,6 @@
 //! What an agent is, as far as whoever runs it must know.
 
-use cardwire_model::{MCP_SEPARATOR, allows_tool, names_tool};
+use cardwire_model::{ALLOWED_TOOLS, MCP_SEPARATOR, TOOL_LISTS, allows_tool, names_tool};
 use serde_json::Value;
 
 /// Settings of one run, with the defaults of PR-11.
@@ -61,15 +61,14 @@ impl Profile {
 
     /// Whether it names a tool of an MCP server.
     pub(crate) fn names_some_of(&self, server: &str) -> bool {
-        let lists = ["allowed_tools", "allowed_internal_tools"];
-        let entries = lists.iter().filter_map(|name| self.content.get(*name)?.as_array()).flatten();
+        let entries = TOOL_LISTS.iter().filter_map(|name| self.content.get(*name)?.as_array()).flatten();
         let of_server = |tool: &str| tool.split_once(MCP_SEPARATOR).is_some_and(|(own, _)| own == server);
         entries.filter_map(Value::as_str).any(of_server)
     }
 
     /// Tools that are allowed by name, whether or not they come with the worker.
     pub(crate) fn named_tools(&self) -> Vec<&str> {
-        let list = self.content.get("allowed_tools").and_then(Value::as_array);
+        let list = self.content.get(ALLOWED_TOOLS).and_then(Value::as_array);
         list.into_iter().flatten().filter_map(Value::as_str).collect()
     }
 

@@ -21,7 +21,9 @@ use cardwire_context::{
     process::{self, Process},
     search::rank::Method,
 };
-use cardwire_model::{AgentId, Checkpoint, ContextSettings, Layer, ProjectId, SessionKey, Speaker, Todo};
+use cardwire_model::{
+    AgentId, Checkpoint, ContextSettings, Layer, ProjectId, SessionKey, Speaker, Todo, allows_tool,
+};
 use cardwire_protocol::{knowledge, session::message};
 use serde_json::{Map, Value};
 use std::{collections::BTreeMap, sync::Arc};
@@ -150,12 +152,12 @@ impl Kernel {
 
     /// CC-04. Which tools an agent has is said by its profile; whoever names no agent has all of ours.
     async fn framework_block(&self, sources: &Sources<'_>) -> Result<String, KernelError> {
-        let tools = match (sources.profile, &sources.request.agent_id) {
-            (Some(profile), _) => allowed_tools(profile),
-            (None, Some(agent)) => self.tools_of(sources.project, agent).await?,
-            (None, None) => None,
+        let of_agent = match (sources.profile, &sources.request.agent_id) {
+            (None, Some(agent)) => self.profile_of(sources.project, agent).await?,
+            (Some(_), _) | (None, None) => None,
         };
-        let has = |name: &str| tools.as_ref().is_none_or(|tools| tools.iter().any(|tool| tool == name));
+        let profile = sources.profile.or(of_agent.as_ref()).unwrap_or(&Value::Null);
+        let has = |name: &str| allows_tool(profile, name);
         let uses_tools = sources.request.process.uses_tools();
         let facts = FrameworkFacts {
             knowledge_tool: uses_tools && sources.mode()? == Mode::Tool && has("search_knowledge"),
@@ -281,26 +283,12 @@ impl Kernel {
         Ok(said.and_then(|card| card.content.to_text()))
     }
 
-    /// The tools that an agent's profile allows; `None` when it names none, which allows all.
-    async fn tools_of(
-        &self,
-        project: &ProjectId,
-        agent: &AgentId,
-    ) -> Result<Option<Vec<String>>, KernelError> {
+    /// The profile of an agent, if it is there.
+    async fn profile_of(&self, project: &ProjectId, agent: &AgentId) -> Result<Option<Value>, KernelError> {
         let agent = self.agent(project, agent).await?;
-        let Ok((_, card)) = self.profile(project, &agent.profile_name).await else { return Ok(None) };
-        Ok(allowed_tools(&card.content.to_value()))
+        let profile = self.profile(project, &agent.profile_name).await;
+        Ok(profile.ok().map(|(_, card)| card.content.to_value()))
     }
-}
-
-/// `None` when the profile names none.
-fn allowed_tools(profile: &Value) -> Option<Vec<String>> {
-    let lists = ["allowed_tools", "allowed_internal_tools"].map(|name| profile.get(name));
-    if lists.iter().all(Option::is_none) {
-        return None;
-    }
-    let names = lists.into_iter().flatten().filter_map(Value::as_array).flatten();
-    Some(names.filter_map(Value::as_str).map(str::to_owned).collect())
 }
 
 /// Sections looked for unless the project says otherwise (KN-02).

@@ -7,6 +7,7 @@ mod limits;
 mod meanwhile;
 mod plugged;
 mod sessions;
+mod tools;
 
 use crate::desk::{Desk, caller};
 use cardwire_kernel::{
