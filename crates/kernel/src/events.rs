@@ -47,6 +47,25 @@ impl Kernel {
         Ok(self.store.events(project, after, filter, limits::EVENT_PAGE).await?)
     }
 
+    /// The same, and how far the log was gone through for them: whatever else a filter wants has a later position. A reader goes
+    /// on from there, so that it passes over what it does not want once.
+    pub async fn events_until(
+        &self,
+        project: &ProjectId,
+        after: u64,
+        filter: &EventFilter,
+    ) -> Result<(Vec<Event>, u64), KernelError> {
+        // Read before the page: all up to here is seen by a later read, and nothing at or below it appears any more (NF-08).
+        let last = self.last_position(project).await?;
+        if last <= after {
+            return Ok((vec![], after));
+        }
+        let events = self.events(project, after, filter).await?;
+        let found = events.last().map_or(after, |event| event.position);
+        let until = if events.len() < limits::EVENT_PAGE { found.max(last) } else { found };
+        Ok((events, until))
+    }
+
     /// The last position of a project's log.
     pub async fn last_position(&self, project: &ProjectId) -> Result<u64, KernelError> {
         Ok(self.store.last_position(project).await?)

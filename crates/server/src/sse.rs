@@ -64,6 +64,7 @@ struct Reader {
     state: Arc<State>,
     project: ProjectId,
     secret: String,
+    /// How far the log was gone through. Events up to here that are wanted were sent, or are ready.
     after: u64,
     filter: EventFilter,
     follow: bool,
@@ -77,7 +78,6 @@ impl Reader {
     async fn next(&mut self) -> Option<SseEvent> {
         loop {
             if let Some(event) = self.ready.pop_front() {
-                self.after = event.position;
                 let out = EventOut::new(&self.project, &event);
                 let data = serde_json::to_string(&out).ok()?;
                 return Some(SseEvent::default().id(event.position.to_string()).event(out.kind).data(data));
@@ -105,10 +105,12 @@ impl Reader {
     }
 
     /// A revoked token or a deleted project ends the stream as it would end any other request.
-    async fn look(&self) -> Result<Vec<Event>, ApiError> {
+    async fn look(&mut self) -> Result<Vec<Event>, ApiError> {
         let kernel = &self.state.kernel;
         kernel.authenticate(&self.secret).await?;
         kernel.live_project(&self.project).await?;
-        Ok(kernel.events(&self.project, self.after, &self.filter).await?)
+        let (events, until) = kernel.events_until(&self.project, self.after, &self.filter).await?;
+        self.after = until;
+        Ok(events)
     }
 }

@@ -11,6 +11,7 @@
 mod context;
 mod desk;
 mod line;
+mod log;
 mod recall;
 mod sealing;
 mod sim;

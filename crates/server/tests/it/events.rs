@@ -11,6 +11,7 @@ on_both! {
     the_log_tells_what_happened_in_order;
     a_stream_resumes_exactly;
     a_live_stream_gets_every_event_once_under_concurrent_writers;
+    a_stream_of_one_agent_gets_every_event_of_it_among_those_of_others;
     a_revoked_token_ends_the_stream;
 }
 
@@ -126,6 +127,25 @@ async fn a_live_stream_gets_every_event_once_under_concurrent_writers(api: Api) 
         let places: Vec<_> = ids.iter().map(|id| seen.iter().position(|seen| seen == id).unwrap()).collect();
         assert!(places.is_sorted(), "one writer's events come in the order it wrote them");
     }
+}
+
+/// NF-08: what others do is passed over, and nothing of the agent with it.
+async fn a_stream_of_one_agent_gets_every_event_of_it_among_those_of_others(api: Api) {
+    let (turn, others, thoughts) = (api.running("a1").await, 4, 30);
+    let stream = open(&api, &api.admin, "?agent_id=a1", None).await;
+    let others = futures_util::future::join_all((0..others).map(|_| api.cards("p1", 50)));
+    let think = async {
+        let mut ids = vec![];
+        for n in 0..thoughts {
+            ids.push(api.think(&turn, &n.to_string()).await);
+        }
+        ids
+    };
+    // Added, two states, and an append for each thought.
+    let (events, ids, _) = tokio::join!(collect(stream, 3 + thoughts), think, others);
+    let appended: Vec<_> =
+        events[3..].iter().map(|(_, _, data)| data["data"]["card_ids"][0].clone()).collect();
+    assert_eq!(appended, ids);
 }
 
 /// SEC-02
