@@ -64,14 +64,18 @@ impl Bus {
         let waiting = self.waiting.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
         if let Some(waiting) = waiting {
             let client = self.client.clone();
-            kernel.tasks().spawn(|stop| doorbell::send(client, waiting, stop));
+            kernel.tasks().spawn("doorbells to the bus", |stop| doorbell::send(client, waiting, stop));
         }
         let (client, hearing) = (self.client.clone(), Arc::clone(kernel));
-        kernel.tasks().spawn(|stop| doorbell::hear(client, hearing, stop));
+        kernel.tasks().keep("doorbells from the bus", move |stop| {
+            doorbell::hear(client.clone(), Arc::clone(&hearing), stop)
+        });
         let (client, chunks) = (self.client.clone(), kernel.listen_to_chunks());
-        kernel.tasks().spawn(|stop| chunks::send(client, chunks, stop));
+        kernel.tasks().spawn("chunks to the bus", |stop| chunks::send(client, chunks, stop));
         let (client, telling) = (self.client.clone(), Arc::clone(kernel));
-        kernel.tasks().spawn(|stop| relay::relay(client, telling, stop));
+        kernel
+            .tasks()
+            .keep("the relay", move |stop| relay::relay(client.clone(), Arc::clone(&telling), stop));
     }
 }
 

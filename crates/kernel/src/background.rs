@@ -21,16 +21,18 @@ const SEAL_BREATHS: usize = 100;
 
 pub(crate) fn start(kernel: &Arc<Kernel>) {
     let tasks = kernel.tasks();
-    let (numbering, sealing, forgetting) = (Arc::clone(kernel), Arc::clone(kernel), Arc::clone(kernel));
-    tasks.spawn(|stop| async move { numbering.keep_numbering(stop).await });
-    tasks.spawn(|stop| async move { sealing.keep_sealing(stop).await });
-    tasks.spawn(|stop| async move { forgetting.keep_forgetting(stop).await });
-    let watching = Arc::clone(kernel);
-    tasks.spawn(|stop| async move { watching.keep_watching(stop).await });
+    tasks.keep("numbering", job(Arc::clone(kernel), Kernel::keep_numbering));
+    tasks.keep("sealing", job(Arc::clone(kernel), Kernel::keep_sealing));
+    tasks.keep("forgetting", job(Arc::clone(kernel), Kernel::keep_forgetting));
+    tasks.keep("watching", job(Arc::clone(kernel), Kernel::keep_watching));
+}
+
+fn job<F>(kernel: Arc<Kernel>, work: impl Fn(Arc<Kernel>, Stop) -> F) -> impl Fn(Stop) -> F {
+    move |stop| work(Arc::clone(&kernel), stop)
 }
 
 impl Kernel {
-    async fn keep_numbering(&self, mut stop: Stop) {
+    async fn keep_numbering(self: Arc<Self>, mut stop: Stop) {
         loop {
             let told = tokio::select! {
                 () = self.changes.to_number.notified() => true,
@@ -52,7 +54,7 @@ impl Kernel {
         }
     }
 
-    async fn keep_sealing(&self, mut stop: Stop) {
+    async fn keep_sealing(self: Arc<Self>, mut stop: Stop) {
         loop {
             tokio::select! {
                 () = self.changes.to_seal.notified() => {}
@@ -81,7 +83,7 @@ impl Kernel {
         }
     }
 
-    async fn keep_forgetting(&self, mut stop: Stop) {
+    async fn keep_forgetting(self: Arc<Self>, mut stop: Stop) {
         loop {
             tokio::select! {
                 () = tokio::time::sleep(FORGET_EVERY) => {}

@@ -1,10 +1,17 @@
-//! The only place that starts tasks. They are tracked: shutting down waits for every one of them.
+//! Starts the tasks of a kernel. They are tracked: shutting down waits for every one of them.
+//! Invariant: a task that panics is told of when it does, and no task takes another with it.
 
+use futures_util::FutureExt;
 use std::{
     future::Future,
+    panic::AssertUnwindSafe,
     sync::{Mutex, PoisonError},
+    time::Duration,
 };
 use tokio::{sync::watch, task::JoinSet};
+
+/// Pause before a task that panicked is begun again.
+const AGAIN_AFTER: Duration = Duration::from_secs(1);
 
 /// Background tasks of one kernel.
 pub struct Tasks {
@@ -31,9 +38,34 @@ impl Default for Tasks {
 }
 
 impl Tasks {
-    /// Starts a task that ends when told to.
-    pub fn spawn<F: Future<Output = ()> + Send + 'static>(&self, task: impl FnOnce(Stop) -> F) {
+    /// Starts a task that ends when told to. One that panics stays away.
+    pub fn spawn<F>(&self, name: &'static str, task: impl FnOnce(Stop) -> F)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
         let task = task(self.stop());
+        self.run(async move {
+            survived(name, task).await;
+        });
+    }
+
+    /// The same for a task that keeps nothing and finds its work by looking: one that panics is begun again.
+    pub fn keep<F>(&self, name: &'static str, task: impl Fn(Stop) -> F + Send + 'static)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let mut stop = self.stop();
+        self.run(async move {
+            while !survived(name, task(stop.clone())).await {
+                tokio::select! {
+                    () = tokio::time::sleep(AGAIN_AFTER) => {}
+                    () = stop.stopped() => return,
+                }
+            }
+        });
+    }
+
+    fn run(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.running.lock().unwrap_or_else(PoisonError::into_inner).spawn(task);
     }
 
@@ -54,3 +86,17 @@ impl Tasks {
         while running.join_next().await.is_some() {}
     }
 }
+
+/// Runs a task; answers whether it came to its end. What it panicked with may be content, and is not told here.
+async fn survived(name: &'static str, task: impl Future<Output = ()>) -> bool {
+    // What tasks share is either behind locks that are taken again after a panic, or checked by the commit that relies on it.
+    let survived = AssertUnwindSafe(task).catch_unwind().await.is_ok();
+    if !survived {
+        metrics::counter!("cardwire_tasks_panicked_total").increment(1);
+        tracing::error!(task = name, "a background task panicked");
+    }
+    survived
+}
+
+#[cfg(test)]
+mod tests;

@@ -60,7 +60,7 @@ impl TlsListener {
         let local = listener.local_addr()?;
         let (sender, ready) = mpsc::channel(HANDSHAKES);
         let acceptor = TlsAcceptor::from(Arc::new(config));
-        tasks.spawn(|stop| accept(listener, acceptor, sender, stop));
+        tasks.spawn("handshakes", |stop| accept(listener, acceptor, sender, stop));
         Ok(Self { ready, local })
     }
 }

@@ -22,7 +22,7 @@ struct Ban {
     advice: &'static str,
 }
 
-const BANS: [Ban; 10] = [
+const BANS: [Ban; 11] = [
     Ban {
         needles: &["SystemTime::now", "Instant::now"],
         allowed: &["kernel/src/clock.rs", "cli/", "worker/src/profiles.rs", "worker/src/telemetry.rs"],
@@ -52,6 +52,19 @@ const BANS: [Ban; 10] = [
         allowed: &["kernel/src/spawn.rs"],
         scope: Scope::Production,
         advice: "a task nobody tracks outlives the shutdown and loses its panic; use the kernel's spawn",
+    },
+    Ban {
+        needles: &["JoinSet"],
+        allowed: &[
+            "kernel/src/spawn.rs",
+            "store-postgres/src/commit/lanes.rs",
+            "worker/src/pool.rs",
+            "worker/src/mcp/program.rs",
+            "cli/src/bench.rs",
+            "testkit/",
+        ],
+        scope: Scope::Production,
+        advice: "sets of tasks are in few places, each of which ends its own; use the kernel's spawn",
     },
     Ban {
         needles: &["thread::spawn", "thread::Builder"],

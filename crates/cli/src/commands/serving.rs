@@ -131,7 +131,7 @@ fn reachable(address: SocketAddr) -> SocketAddr {
 fn fold_metrics(kernel: &Kernel) -> Result<PrometheusHandle, Failure> {
     let handle = metrics::install()?;
     let folding = handle.clone();
-    kernel.tasks().spawn(|mut stop| async move {
+    kernel.tasks().spawn("metrics", |mut stop| async move {
         loop {
             tokio::select! {
                 () = tokio::time::sleep(FOLD_METRICS_EVERY) => folding.run_upkeep(),

@@ -139,7 +139,7 @@ pub(super) fn inside(
     };
     let worker = Worker::new(config, port, Arc::new(EnvironmentKeys), elsewhere);
     let (stop, stopped) = watch::channel(false);
-    kernel.tasks().spawn(|mut ends| async move {
+    kernel.tasks().spawn("the worker", |mut ends| async move {
         let (end, ended) = watch::channel(false);
         let mut stopped = stopped;
         let working = worker.run(ended);

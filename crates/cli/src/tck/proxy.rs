@@ -49,7 +49,7 @@ impl Proxy {
             .with_state(Arc::new(upstream))
             .into_make_service_with_connect_info::<Cut>();
         let tasks = Tasks::default();
-        tasks.spawn(|mut stop| async move {
+        tasks.spawn("the proxy", |mut stop| async move {
             let serving = axum::serve(Lines(listener), service);
             let _ = serving.with_graceful_shutdown(async move { stop.stopped().await }).await;
         });

@@ -39,7 +39,7 @@ const fn labelled(
 
 use Kind::{Counter, Gauge, Histogram};
 
-const TABLE: [Metric; 24] = [
+const TABLE: [Metric; 25] = [
     labelled("cardwire_http_requests_total", Counter, "route", &[], "Requests, by route, method and status."),
     labelled("cardwire_http_request_seconds", Histogram, "route", &[], "How long requests took, by route."),
     metric("cardwire_inbox_queued", Gauge, "Turns that wait behind another turn of their agent."),
@@ -94,6 +94,7 @@ const TABLE: [Metric; 24] = [
         &["ring", "reap", "expire_tools", "requeue", "archive", "dispatch_next", "rebuild"],
         "What the watchdog did.",
     ),
+    metric("cardwire_tasks_panicked_total", Counter, "Background tasks that panicked; the log names them."),
     metric("cardwire_worker_turns", Gauge, "Turns that the worker in this process is at."),
     labelled(
         "cardwire_model_calls_total",

@@ -11,7 +11,7 @@ use cardwire_protocol::{
     watchdog::{self, Due},
 };
 use cardwire_store::{CommitError, Horizon, StoreError, Watched};
-use std::{collections::HashSet, time::Duration};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 /// What a round did.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -269,7 +269,7 @@ impl Kernel {
         }
     }
 
-    pub(crate) async fn keep_watching(&self, mut stop: Stop) {
+    pub(crate) async fn keep_watching(self: Arc<Self>, mut stop: Stop) {
         let pause = match u64::try_from(self.watchdog.tick) {
             Ok(seconds) if seconds > 0 => Duration::from_secs(seconds),
             Ok(_) | Err(_) => return,
