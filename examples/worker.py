@@ -4,7 +4,7 @@ import contextlib, http.client, json, os, time, uuid
 from urllib.request import HTTPError, Request, urlopen
 
 def ask(method, path, token, body=None):
-    """Sends a request until it is answered; thanks to the key, what is sent twice is done once."""
+    """Sends a request until it is answered; thanks to the key, what is written twice is there once."""
     url, data = os.environ["CARDWIRE_URL"] + path, json.dumps(body).encode() if body else None
     headers = {"Authorization": f"Bearer {token}", "Idempotency-Key": uuid.uuid4().hex}
     while True:
