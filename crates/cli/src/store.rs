@@ -1,7 +1,7 @@
 //! Which store a server uses, and opening it.
 
 use crate::{data_dir::DataDir, failure::Failure, presence, private};
-use cardwire_store::Store;
+use cardwire_store::{Store, StoreError};
 use cardwire_store_postgres::{PostgresConfig, PostgresStore};
 use cardwire_store_sqlite::{OpenError, SqliteStore};
 use secrecy::{ExposeSecret, SecretString};
@@ -71,14 +71,37 @@ async fn open_postgres(url: &SecretString) -> Result<Arc<dyn Store>, Failure> {
     let config = PostgresConfig::new(url.expose_secret());
     match PostgresStore::open(config).await {
         Ok(store) => Ok(Arc::new(store)),
-        Err(error) => Err(Failure::failed(format!("cannot open the Postgres store: {error}"))
-            .hint("see whether the database is up, and whether `--store` or `CARDWIRE_STORE` names it")),
+        Err(error) => {
+            Err(Failure::failed(format!("cannot open the Postgres store: {error}")).hint(needed(&error)))
+        }
+    }
+}
+
+/// What a person can do about a database that cannot be used.
+fn needed(error: &StoreError) -> &'static str {
+    match error {
+        StoreError::Unavailable(_) | StoreError::Uncertain(_) => {
+            "see whether the database is up, and whether `--store` or `CARDWIRE_STORE` names it"
+        }
+        StoreError::Internal(_) | StoreError::Damaged(_) => {
+            "the database must be in UTF-8; the login needs CREATEROLE, or the roles cardwire_owner, cardwire_app and \
+             cardwire_system granted to it, none of them a superuser or with BYPASSRLS; docs/deployment.md tells all of it"
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_database_that_cannot_be_used_is_not_one_that_is_down() {
+        assert!(needed(&StoreError::Unavailable("gone".to_owned())).contains("is up"));
+        let refused = needed(&StoreError::Internal("permission denied to create role".to_owned()));
+        for word in ["UTF-8", "CREATEROLE", "cardwire_owner", "BYPASSRLS"] {
+            assert!(refused.contains(word) && !refused.contains("is up"), "{refused}");
+        }
+    }
 
     /// SEC-03
     #[test]

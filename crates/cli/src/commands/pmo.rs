@@ -24,7 +24,7 @@ pub(crate) struct PmoArgs {
 
 #[derive(Debug, Subcommand)]
 enum PmoCommand {
-    /// Call a tool in the name of an agent: delegate_async, launch_principal, ask_expert, provision_agent, or a recipe.
+    /// Call a tool in the name of an agent: delegate_async, launch_principal, ask_expert, fork_join, provision_agent, or a recipe.
     Call(CallArgs),
     /// Pack a context box by the rules of a handover.
     Pack {
@@ -137,25 +137,70 @@ fn called(answer: &Answer, output: Output) -> Result<(), Failure> {
         .hint("`--dry-run` tells what would be handed over, without writing anything"))
 }
 
-/// What would be handed over. Boxes that are missing or denied are a failure: the call itself would be refused.
+/// What would be handed over, once for each task of a fork. Whatever keeps one from being sent is a failure.
 fn preflight(answer: &Answer, output: Output) -> Result<(), Failure> {
-    let told = &answer.parse::<Value>()?["preflight"];
+    let told: Value = answer.parse()?;
+    let tasks = told["tasks"].as_array();
+    let handovers = tasks.map_or(std::slice::from_ref(&told["preflight"]), Vec::as_slice);
     if output.json {
         output.json(&answer.text)?;
-    } else {
-        let cards = told["cards"].as_array().map_or(&[][..], Vec::as_slice);
-        let names = ["card_id", "origin", "rule", "box_id", "type", "tokens"];
-        let rows = cards.iter().map(|card| names.map(|name| cell(&card[name])).to_vec()).collect();
-        output.table(&["CARD", "ORIGIN", "RULE", "BOX", "TYPE", "TOKENS"], rows)?;
-        let tokens = &told["tokens"];
-        let (all, profile) = (cell(&tokens["total"]), cell(&tokens["profile"]));
-        output.note(format_args!("about {all} tokens, {profile} of them the profile; nothing was written"));
     }
-    let list = |name: &str| told[name].as_array().map_or(&[][..], Vec::as_slice);
-    let bad: Vec<_> = list("missing_box_ids").iter().chain(list("denied_box_ids")).map(cell).collect();
-    match bad.is_empty() {
+    let mut amiss = vec![];
+    for (index, handover) in handovers.iter().enumerate() {
+        let place = if tasks.is_some() { format!("task {index}: ") } else { String::new() };
+        if !output.json {
+            show(handover, &place, output)?;
+        }
+        amiss.extend(problems(handover).into_iter().map(|problem| format!("{place}{problem}")));
+    }
+    match amiss.is_empty() {
         true => Ok(()),
-        false => Err(Failure::failed(format!("missing or not handed to the caller: {}", bad.join(", ")))
-            .hint("hand on boxes of this project that the caller was given or has written")),
+        false => Err(Failure::failed(format!("this cannot be handed over as it is: {}", amiss.join("; "))).hint(
+            "hand on boxes of this project that the caller was given or has written, and no more than the model takes",
+        )),
     }
+}
+
+/// One handover: its cards, and how the request would stand to what the model takes.
+fn show(handover: &Value, place: &str, output: Output) -> Result<(), Failure> {
+    let cards = handover["cards"].as_array().map_or(&[][..], Vec::as_slice);
+    let names = ["card_id", "origin", "rule", "box_id", "type", "tokens"];
+    let rows = cards.iter().map(|card| names.map(|name| cell(&card[name])).to_vec()).collect();
+    output.table(&["CARD", "ORIGIN", "RULE", "BOX", "TYPE", "TOKENS"], rows)?;
+    let tokens = &handover["tokens"];
+    let (all, profile) = (cell(&tokens["total"]), cell(&tokens["profile"]));
+    let room = match handover["window"].as_u64() {
+        None => "the profile names no window".to_owned(),
+        Some(window) => {
+            let reserve = cell(&handover["reserve"]);
+            let verdict = match (handover["valid"] == true, handover["fits"] == true) {
+                (true, true) => "it fits".to_owned(),
+                (true, false) => format!("{} tokens would be left out", cell(&handover["omitted_tokens"])),
+                (false, _) => "it cannot be sent".to_owned(),
+            };
+            format!("the window is {window}, {reserve} of it for the answer: {verdict}")
+        }
+    };
+    output.note(format_args!(
+        "{place}about {all} tokens, {profile} of them the profile; {room}; nothing was written"
+    ));
+    Ok(())
+}
+
+/// Why a handover could not be sent.
+fn problems(handover: &Value) -> Vec<String> {
+    if handover["ok"] == true {
+        return vec![];
+    }
+    let list = |name: &str| handover[name].as_array().map_or(&[][..], Vec::as_slice);
+    let boxes: Vec<_> = list("missing_box_ids").iter().chain(list("denied_box_ids")).map(cell).collect();
+    let mut problems = vec![];
+    if !boxes.is_empty() {
+        problems.push(format!("missing or not handed to the caller: {}", boxes.join(", ")));
+    }
+    let problem = &handover["problem"];
+    if problem.is_object() {
+        problems.push(format!("{}: {}", cell(&problem["code"]), cell(&problem["message"])));
+    }
+    problems
 }

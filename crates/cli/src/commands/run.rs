@@ -1,6 +1,12 @@
 //! `cardwire run`: a team from its file to its deliverable.
 
-use super::{mcp::McpArgs, questions::Question, run_team::TeamFile, run_view::View, worker};
+use super::{
+    mcp::McpArgs,
+    questions::{Question, questions_of},
+    run_team::TeamFile,
+    run_view::View,
+    worker,
+};
 use crate::{
     client::{Client, Payload},
     context::Context,
@@ -17,6 +23,11 @@ use clap::Args;
 use serde_json::{Value, json};
 use std::{path::PathBuf, time::Duration};
 
+/// How many runs are read at once, when one is looked for.
+const PAGE: usize = 100;
+/// Where sessions are that are named without a namespace.
+const NAMESPACE: &str = "default";
+
 /// Pause between two looks at the run.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
@@ -31,7 +42,7 @@ pub(crate) struct RunArgs {
     /// The project to work in; made if it is not there. It has the team's name when absent.
     #[arg(long, short = 'p', value_name = "PROJECT", env = "CARDWIRE_PROJECT", hide_env_values = true)]
     project: Option<String>,
-    /// The session to go on with; a new one when absent.
+    /// The session to go on with; a new one when absent. With --resume: the session whose run it is.
     #[arg(long, value_name = "SESSION")]
     session: Option<String>,
     /// Go on with the team's run that has not ended, instead of starting one. If all have, tell how the last one did. A query
@@ -98,10 +109,21 @@ enum Rest {
     Waits { turn: Value, asked: Vec<Question>, failure: Failure },
 }
 
+/// Which run waits for a person.
+#[derive(Debug, Clone, Copy)]
+enum Waiting {
+    Itself,
+    /// One that comes before it.
+    Behind,
+}
+
 impl Run<'_> {
     async fn go(&self, team: &TeamFile, args: &RunArgs) -> Result<(), Failure> {
         self.ensure_project().await?;
-        let turn = if args.resume { self.unfinished(team).await? } else { self.start(team, args).await? };
+        let turn = match args.resume {
+            true => self.unfinished(team, args.session.as_deref()).await?,
+            false => self.start(team, args).await?,
+        };
         let mut view = View::new(self.output);
         let rest = self.follow(&turn, &mut view, args).await;
         view.clear();
@@ -135,27 +157,52 @@ impl Run<'_> {
         Ok(text::cell(&started["agent_turn_id"]))
     }
 
-    /// The run of this team that has not ended. One that came to its end while nobody looked is not lost: without a live
-    /// run it is the last one.
-    async fn unfinished(&self, team: &TeamFile) -> Result<String, Failure> {
-        let route = Route::in_project(self.project, &["state", "agents", &team.controller])?;
-        let answer = self.client.ask(Method::GET, &route, None).await?;
-        let head: Value = if answer.status == 200 { answer.parse()? } else { Value::Null };
-        if let Some(live) = head["active_agent_turn_id"].as_str() {
-            return Ok(live.to_owned());
+    /// The run of this team, or of this session of it, that has not ended. One that came to its end while nobody looked
+    /// is not lost: without a live run it is the last one.
+    async fn unfinished(&self, team: &TeamFile, session: Option<&str>) -> Result<String, Failure> {
+        let is_wanted = |turn: &Value| session.is_none_or(|session| is_of(turn, session));
+        if let Some(live) = self.live(&team.controller).await?.filter(is_wanted) {
+            return Ok(text::cell(&live["agent_turn_id"]));
         }
         let route = Route::in_project(self.project, &["turns"])?;
-        let route = route.query("agent_id", Some(&team.controller)).query("limit", Some(1));
-        let last: Value = self.client.get(&route).await?.parse()?;
-        last["items"][0]["agent_turn_id"].as_str().map(str::to_owned).ok_or_else(|| {
-            Failure::not_found(format!("the team `{}` has no run to go on with", team.name))
+        let route = route.query("agent_id", Some(&team.controller)).query("limit", Some(PAGE));
+        let (mut cursor, mut found) = (None::<String>, None);
+        // Newest first; of those that are queued, the one that comes next.
+        loop {
+            let page: Value =
+                self.client.get(&route.clone().query("cursor", cursor.as_deref())).await?.parse()?;
+            for turn in page["items"].as_array().into_iter().flatten().filter(|turn| is_wanted(turn)) {
+                let id = text::cell(&turn["agent_turn_id"]);
+                if turn["ended_at"].is_string() {
+                    return Ok(found.unwrap_or(id));
+                }
+                found = Some(id);
+            }
+            cursor = page["next_cursor"].as_str().map(str::to_owned);
+            if cursor.is_none() {
+                break;
+            }
+        }
+        found.ok_or_else(|| {
+            let place = session.map(|session| format!(" in session `{session}`")).unwrap_or_default();
+            Failure::not_found(format!("the team `{}` has no run{place} to go on with", team.name))
                 .hint("start one: `cardwire run TEAM.yaml \"QUERY\"`")
         })
+    }
+
+    /// The turn that an agent has now.
+    async fn live(&self, agent: &str) -> Result<Option<Value>, Failure> {
+        let route = Route::in_project(self.project, &["state", "agents", agent])?;
+        let answer = self.client.ask(Method::GET, &route, None).await?;
+        let head: Value = if answer.status == 200 { answer.parse()? } else { Value::Null };
+        let Some(live) = head["active_agent_turn_id"].as_str() else { return Ok(None) };
+        self.client.get(&Route::in_project(self.project, &["turns", live])?).await?.parse().map(Some)
     }
 
     /// Looks at the run until it has ended, or waits for somebody who is not there.
     async fn follow(&self, turn: &str, view: &mut View, args: &RunArgs) -> Result<Rest, Failure> {
         let route = Route::in_project(self.project, &["turns", turn])?;
+        let mut told = false;
         loop {
             let seen: Value = self.client.get(&route).await?.parse()?;
             let trace = seen["trace_id"].as_str().unwrap_or_default();
@@ -165,14 +212,36 @@ impl Run<'_> {
             }
             if view.is_due() {
                 view.look(self.client, self.project, trace).await?;
+                let ahead = if told { vec![] } else { self.ahead(&seen).await? };
+                if let Some(first) = ahead.first() {
+                    let failure = self.waits(first, args, Waiting::Behind);
+                    // Nobody else can open the store meanwhile; with a server somebody may answer.
+                    if matches!(self.client, Client::Embedded(_)) {
+                        return Ok(Rest::Waits { turn: seen, asked: ahead, failure });
+                    }
+                    view.say(&failure);
+                    told = true;
+                }
                 let asked = self.ask_people(view).await?;
                 // A turn that was seen at work has come to wait since; it is looked at again.
                 if let Some(first) = asked.first().filter(|_| seen["status"] == "suspended") {
-                    let failure = self.waits(first, args);
+                    let failure = self.waits(first, args, Waiting::Itself);
                     return Ok(Rest::Waits { turn: seen, asked, failure });
                 }
             }
             tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+
+    /// What the run ahead of a queued one asks of people.
+    async fn ahead(&self, queued: &Value) -> Result<Vec<Question>, Failure> {
+        if queued["status"] != "queued" {
+            return Ok(vec![]);
+        }
+        match self.live(&text::cell(&queued["agent_id"])).await?.filter(|live| live["status"] == "suspended")
+        {
+            Some(live) => questions_of(self.client, self.project, &text::cell(&live["agent_turn_id"])).await,
+            None => Ok(vec![]),
         }
     }
 
@@ -188,10 +257,15 @@ impl Run<'_> {
         Ok(if view.is_at_work() { vec![] } else { left })
     }
 
-    fn waits(&self, question: &Question, args: &RunArgs) -> Failure {
+    fn waits(&self, question: &Question, args: &RunArgs, waiting: Waiting) -> Failure {
+        let (what, or) = match waiting {
+            Waiting::Itself => ("the run waits for a person", "; or run it with `--yes`"),
+            Waiting::Behind => ("the run is queued behind one that waits for a person", ""),
+        };
         let how = if question.is_approval() { "--approve | --deny" } else { "--reply TEXT" };
-        Failure::failed(format!("the run waits for a person: {}", question.words())).hint(format!(
-            "`cardwire turn answer {} --project {} {how}`, then `cardwire run {} --project {} --resume`; or run it with `--yes`",
+        let session = args.session.as_ref().map(|name| format!(" --session {name}")).unwrap_or_default();
+        Failure::failed(format!("{what}: {}", question.words())).hint(format!(
+            "`cardwire turn answer {} --project {} {how}`, then `cardwire run {} --project {} --resume{session}`{or}",
             question.turn(),
             self.project,
             args.team.display(),
@@ -259,4 +333,10 @@ impl Run<'_> {
             self.project
         ));
     }
+}
+
+/// Whether a turn is of a session.
+fn is_of(turn: &Value, session: &str) -> bool {
+    let settings = &turn["runtime_config"];
+    settings["session_id"] == session && settings["namespace"].as_str().unwrap_or(NAMESPACE) == NAMESPACE
 }

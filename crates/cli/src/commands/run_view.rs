@@ -1,7 +1,13 @@
 //! A run as it looks from outside: the tree of its turns, what they spent, and what waits for a person.
 
 use super::questions::{Question, questions_of};
-use crate::{client::Client, failure::Failure, output::Output, route::Route, text::cell};
+use crate::{
+    client::Client,
+    failure::Failure,
+    output::{Output, advise, say},
+    route::Route,
+    text::{cell, clean},
+};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use std::{
@@ -122,6 +128,20 @@ impl View {
 
     fn depth(&self, turn: &Value) -> usize {
         usize::try_from(turn["depth"].as_u64().unwrap_or(0)).unwrap_or(0)
+    }
+
+    /// Tells of trouble while the run goes on.
+    pub(super) fn say(&self, trouble: &Failure) {
+        let tell = || {
+            say(&format!("note: {}", clean(&trouble.message)));
+            if let Some(hint) = &trouble.hint {
+                advise(hint);
+            }
+        };
+        match &self.bars {
+            Some((all, _)) => all.suspend(tell),
+            None => tell(),
+        }
     }
 
     /// Takes the live view off the screen.

@@ -7,7 +7,7 @@ use super::{card_get, mcp::McpArgs, run_view::dollars, worker};
 use crate::{
     client::Client,
     failure::Failure,
-    output::Output,
+    output::{Output, say},
     route::Route,
     text::{self, cell},
 };
@@ -166,6 +166,7 @@ impl Fork<'_> {
         let given = self.cards_of(box_of("context_box_id")).await?;
         self.check_swaps(&[&given[..], &prefix.cards[..]].concat(), prefix.at).await?;
         let seen = self.seen(original, &prefix).await?;
+        self.tell_absent(&prefix).await?;
         let agent: Value = self.get(&["agents", &cell(&original["agent_id"])]).await?;
         let context = self.context_box(box_of("context_box_id"), &given).await?;
         let output = self.output_box(box_of("output_box_id"), &prefix.cards).await?;
@@ -179,6 +180,26 @@ impl Fork<'_> {
         });
         let turn = self.post(self.route(&["l0", "turns"])?, &body).await?;
         Ok(cell(&turn["agent_turn_id"]))
+    }
+
+    /// Says which of the layers that are left out the call did not have: the fork is no other for that.
+    async fn tell_absent(&self, prefix: &Prefix) -> Result<(), Failure> {
+        if self.args.without.is_empty() {
+            return Ok(());
+        }
+        let Some(call) = self.call_made_anew(prefix).await? else { return Ok(()) };
+        let shown: Value = self.get(&["calls", &call.to_string(), "context"]).await?;
+        let entries = shown["entries"].as_array().map(Vec::as_slice).unwrap_or_default();
+        for layer in &self.args.without {
+            if !entries.iter().any(|entry| entry["layer"] == layer.as_str()) {
+                say(&format!(
+                    "note: call {} of the turn had nothing of layer `{}`",
+                    prefix.at,
+                    layer.as_str()
+                ));
+            }
+        }
+        Ok(())
     }
 
     fn settings(&self, original: &Value, seen: Option<Seen>, prefix: &Prefix) -> Value {

@@ -18,6 +18,15 @@ pub(super) async fn run(id: &str, project: &str, context: &Context, client: &Cli
         )),
         CannotReplay::Unread(why) => Failure::failed(why),
     })?;
+    for (call, _) in replay.calls.iter().filter(|(_, same)| !same) {
+        // To call the turn another one would blame it for what its record lacks (0021).
+        if let Some(missing) = missing(call, project, client).await? {
+            return Err(Failure::conflict(format!(
+                "turn {id} cannot be replayed: of call {call}, {missing}"
+            ))
+            .hint(format!("a card that was deleted or has expired is not shown again; `cardwire context show {call}` has the rest")));
+        }
+    }
     let output = context.output;
     if output.json {
         let call = |(id, same): &(String, bool)| json!({ "call_id": id, "hash_ok": same });
@@ -40,4 +49,11 @@ pub(super) async fn run(id: &str, project: &str, context: &Context, client: &Cli
     }
     Err(Failure::failed(format!("turn {id} does not come to the same"))
         .hint("what differs is told above; `cardwire context show CALL` shows a call as it was sent"))
+}
+
+/// What a request cannot be rendered again without.
+async fn missing(call: &str, project: &str, client: &Client) -> Result<Option<String>, Failure> {
+    let route = Route::in_project(project, &["calls", call, "context"])?.query("render", Some(true));
+    let shown: Value = client.get(&route).await?.parse()?;
+    Ok(shown["missing"].as_str().map(str::to_owned))
 }

@@ -52,7 +52,7 @@ impl Fork<'_> {
         ))
     }
 
-    async fn call_made_anew(&self, prefix: &Prefix) -> Result<Option<CardId>, Failure> {
+    pub(super) async fn call_made_anew(&self, prefix: &Prefix) -> Result<Option<CardId>, Failure> {
         let mut next = None::<String>;
         loop {
             let route = self.route(&["state", "steps"])?.query("agent_turn_id", Some(&self.turn));

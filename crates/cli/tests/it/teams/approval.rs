@@ -2,8 +2,9 @@
 
 use super::{
     crew::{calls, crew},
-    stage::{Ran, Stage, on_both_stores, text},
+    stage::{Process, Ran, Stage, on_both_stores, text},
 };
+use crate::support::eventually;
 use serde_json::{Value, json};
 
 fn team() -> Value {
@@ -46,7 +47,7 @@ fn a_run_waits_for_an_approval_and_goes_on_with_it() {
         stage.home.cardwire(&["turn", "answer", &turn, "--project", "p1"]).failed(2, "publish");
         answer(stage, &turn, &["--approve"]);
         // The same command line as before, and `--resume`, goes on with the same run.
-        let again = stage.run(&team, "Publish it.", &["--session", "s1", "--resume"]);
+        let again = stage.run(&team, "Publish it.", &["--resume"]);
         assert_eq!(again.deliverable(), "It is out.");
         assert_eq!(stage.turns_of("a").len(), 1);
         stage
@@ -130,5 +131,61 @@ fn api_15_a_run_that_waits_tells_programs_what_it_asks() {
         answer(stage, &turn, &["--approve"]);
         let ended = stage.resume(&team, &[]);
         assert_eq!((ended.deliverable(), &ended.told["questions"]), ("It is out.", &json!([])));
+    });
+}
+
+/// Which turn a run is.
+fn run_of(ran: &Ran) -> &str {
+    text(&ran.told["agent_turn_id"])
+}
+
+/// API-17, PR-10: a run is gone on with in its own session, whatever goes on in another.
+#[test]
+fn api_17_a_run_is_resumed_in_the_session_that_is_named() {
+    let mut team = team();
+    let hello = json!({ "match": { "agent": "a", "role": "user", "contains": "Hello" }, "reply": "Hi." });
+    team["model"]["script"]["rules"].as_array_mut().unwrap().insert(0, hello);
+    on_both_stores(|stage| {
+        stage.run(&team, "Hello?", &["--session", "s1"]).deliverable();
+        let paused = stage.run(&team, "Publish it.", &["--session", "s2"]);
+        paused.run.failed(1, "waits for a person");
+        assert!(paused.run.stderr.contains("--resume --session s2"), "{paused:?}");
+        assert_eq!(stage.resume(&team, &["--session", "s1"]).deliverable(), "Hi.");
+        let again = stage.resume(&team, &["--session", "s2"]);
+        again.run.failed(1, "waits for a person");
+        assert_eq!((run_of(&again), run_of(&stage.resume(&team, &[]))), (run_of(&paused), run_of(&paused)));
+        stage.resume(&team, &["--session", "nosuch"]).run.failed(3, "has no run in session `nosuch`");
+    });
+}
+
+/// PR-10, DP-08: one run of a team at a time; whoever has to wait for a person's word to another run is told.
+#[test]
+fn pr_10_a_run_behind_one_that_waits_for_a_person_says_so() {
+    let team = team();
+    on_both_stores(|stage| {
+        let paused = stage.run(&team, "Publish it.", &["--session", "s1"]);
+        let turn = text(&paused.told["questions"][0]["agent_turn_id"]).to_owned();
+        stage.home.file("team.yaml", team.to_string());
+        let args =
+            ["run", "team.yaml", "Publish more.", "--project", "p1", "--session", "s2", "--yes", "--json"];
+        let words = "the run is queued behind one that waits for a person: a wants to call publish";
+        if stage.server().is_none() {
+            // Nobody else can open the store while it would wait.
+            let behind = stage.home.cardwire(&args);
+            behind.failed(1, words);
+            assert!(behind.stderr.contains(&turn) && behind.stderr.contains("--session s2"), "{behind:?}");
+            let told: Value = serde_json::from_str(&behind.stdout).unwrap();
+            assert_eq!(told["status"], "queued");
+            answer(stage, &turn, &["--approve"]);
+            assert_eq!(stage.resume(&team, &["--session", "s2", "--yes"]).deliverable(), "It is out.");
+            return;
+        }
+        let mut behind = Process::start(stage.home.command(&args), &stage.home, "behind.log");
+        eventually("the run says that it is queued", || {
+            let log = std::fs::read_to_string(stage.home.root().join("behind.log")).unwrap_or_default();
+            (log.contains(words) && log.contains(&turn)).then_some(())
+        });
+        answer(stage, &turn, &["--approve"]);
+        assert_eq!(eventually("the run behind it ends", || behind.ended()), 0);
     });
 }

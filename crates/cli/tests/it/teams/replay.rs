@@ -2,7 +2,7 @@
 
 use super::{
     crew::{calls, crew, says},
-    stage::{Ran, Stage, on_both_stores, text},
+    stage::{Ran, Stage, on_both_servers, on_both_stores, text},
 };
 use serde_json::{Value, json};
 
@@ -68,24 +68,52 @@ fn turns_that_failed_and_turns_that_asked_people_are_run_again_too() {
     });
 }
 
-/// RP-05: a replay that cannot fail would prove nothing.
+/// RP-05: what was deleted since is no difference of the turn.
 #[test]
-fn a_turn_that_would_come_to_something_else_is_told_apart() {
+fn a_turn_whose_cards_were_deleted_is_not_called_another() {
     on_both_stores(|stage| {
         stage.run(&team(), "How many?", &[]).deliverable();
-        // The card that the turn was given as its profile is not there any more: its first request is another one.
+        // The card that the turn was given as its profile is not there any more: its first request cannot be rendered.
         let turn = &stage.turns_of("a")[0];
         let profile = stage.json(&["box", "show", text(&turn["profile_box_id"])]);
         let card = text(&profile["card_ids"][0]).to_owned();
         stage.home.ok(&["card", "delete", &card, "--project", "p1"]);
         let context = stage.json(&["box", "show", text(&turn["context_box_id"])]);
-        stage.home.ok(&["card", "delete", text(&context["card_ids"][0]), "--project", "p1"]);
+        let asked = text(&context["card_ids"][0]).to_owned();
+        stage.home.ok(&["card", "delete", &asked, "--project", "p1"]);
         let replay =
             stage.home.cardwire(&["turn", "replay", &turn_of(stage, "a"), "--project", "p1", "--json"]);
+        replay.failed(4, "cannot be replayed");
+        assert_eq!(replay.stdout, "");
+        assert!(replay.stderr.contains(&asked), "{replay:?}");
+    });
+}
+
+/// RP-05: a replay that cannot fail would prove nothing.
+#[test]
+fn a_turn_that_would_come_to_something_else_is_told_apart() {
+    on_both_servers(|stage, server| {
+        server.post("/projects", json!({ "project_id": "p1" }));
+        let profile = ["profile", "put", "other", "--worker-target", "other", "--system-prompt", "Be odd."];
+        stage.home.ok(&[&profile[..], &["--project", "p1"]].concat());
+        stage.home.ok(&["agent", "add", "odd", "--profile", "other", "--project", "p1"]);
+        let turn = stage.home.ok(&["turn", "dispatch", "--agent", "odd", "--text", "Go.", "--project", "p1"]);
+        let claim = json!({ "worker_target": "other", "worker_id": "w", "start": true });
+        assert_eq!(server.post("/l0/claim", claim).json()["leases"].as_array().unwrap().len(), 1);
+        let path = format!("/projects/p1/l0/turns/{turn}");
+        let call = json!({ "turn_epoch": 1, "model": "m-1" });
+        assert_eq!(server.post(&format!("{path}/calls"), call).status, 201);
+        // What its model said last ends a turn of ours; this one went on and delivered something else.
+        let said = json!({ "turn_epoch": 1, "content": "Red.", "metadata": { "type": "agent.thought" } });
+        assert_eq!(server.post(&format!("{path}/cards"), said).status, 200);
+        let end = json!({ "turn_epoch": 1, "status": "success", "deliverable": "Blue." });
+        assert_eq!(server.post(&format!("{path}:finish"), end).status, 200);
+        let replay = stage.home.cardwire(&["turn", "replay", &turn, "--project", "p1", "--json"]);
         assert_eq!(replay.code, 1, "{replay:?}");
         let told: Value = serde_json::from_str(&replay.stdout).unwrap();
         assert_eq!(told["same"], false);
-        assert!(text(&told["differences"][0]).contains("cannot be rendered"), "{told:#}");
+        let differences = told["differences"].as_array().unwrap();
+        assert!(differences.iter().any(|one| text(one).contains("it delivered \"Blue.\"")), "{told:#}");
     });
 }
 
@@ -151,6 +179,12 @@ fn rp_06_an_unchanged_fork_sends_what_the_original_sent() {
             let sides = stage.json(&["turn", "fork", &turn, "--at", text(&step["step_id"])]);
             assert_eq!(hashes(stage, text(&sides["fork"]["agent_turn_id"]))[0], then[at], "{step}");
         }
+        // What was not there cannot be left out, and that is said.
+        let fork = ["turn", "fork", &turn, "--project", "p1", "--without-layer"];
+        let absent = stage.home.cardwire(&[&fork[..], &["todo"]].concat());
+        assert!(absent.stderr.contains("call 1 of the turn had nothing of layer `todo`"), "{absent:?}");
+        let there = stage.home.cardwire(&[&fork[..], &["framework"]].concat());
+        assert!(there.code == 0 && !there.stderr.contains("had nothing"), "{there:?}");
         // What the turn itself has said is no older history.
         let sides = stage.json(&["turn", "fork", &turn, "--at", "3", "--without-layer", "checkpoint"]);
         let sent = stage.only_sent(text(&sides["fork"]["agent_id"]));
