@@ -227,7 +227,7 @@ pub struct CallEntryOut {
     pub card_id: String,
     /// It is a block.
     pub block: bool,
-    /// What it cost; 0 when the card is gone.
+    /// What it cost, also when the card is deleted now.
     pub tokens: u32,
     /// Why it is there.
     pub reason: &'static str,

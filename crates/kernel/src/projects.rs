@@ -54,10 +54,15 @@ impl Kernel {
 
     /// The project, if it is there and not deleted. Remembered for half a second.
     pub async fn live_project(&self, id: &ProjectId) -> Result<Project, KernelError> {
-        let now = self.now();
-        if let Some(project) = self.projects.get(id, now) {
-            return Ok(project);
+        match self.projects.get(id, self.now()) {
+            Some(project) => Ok(project),
+            None => self.stored_project(id).await,
         }
+    }
+
+    /// The same as the store has it now, for whoever asks to see the project itself.
+    pub async fn stored_project(&self, id: &ProjectId) -> Result<Project, KernelError> {
+        let now = self.now();
         let found = self.store.project(id).await?;
         let live =
             found.filter(|project| project.deleted_at.is_none()).ok_or_else(|| Rejection::no_project(id))?;

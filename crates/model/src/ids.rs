@@ -114,16 +114,18 @@ const PREFIXES: &[(&str, &str)] = &[
 fn parse_uuid(text: &str, prefix: &str, field: &str) -> Result<Uuid, Invalid> {
     let expected = format!("{prefix}<32 hexadecimal digits>");
     let Some(bare) = text.strip_prefix(prefix) else {
-        return Err(wrong_id(text, field, &expected));
+        return Err(other_id(text, field, &expected));
     };
+    let wrong = || Invalid::field(field, format!("expected {expected}"));
     // Only the plain and the hyphenated form: `uuid` would also take braces and `urn:uuid:`.
     if !matches!(bare.len(), 32 | 36) {
-        return Err(wrong_id(text, field, &expected));
+        return Err(if prefix.is_empty() { other_id(text, field, &expected) } else { wrong() });
     }
-    Uuid::try_parse(bare).map_err(|_| wrong_id(text, field, &expected))
+    Uuid::try_parse(bare).map_err(|_| wrong())
 }
 
-fn wrong_id(text: &str, field: &str, expected: &str) -> Invalid {
+/// What has not the prefix that was expected may have another.
+fn other_id(text: &str, field: &str, expected: &str) -> Invalid {
     let reason = match PREFIXES.iter().find(|(prefix, _)| text.starts_with(prefix)) {
         Some((_, what)) => format!("expected {expected}, got {what}"),
         None => format!("expected {expected}"),
@@ -146,6 +148,10 @@ mod tests {
         let error = "turn_0192f0c123457abc8def0123456789ab".parse::<CardId>().unwrap_err();
         assert!(error.to_string().contains("got a turn id"), "{error}");
         assert!("tok_0192f0c123457abc8def0123456789ab".parse::<TokenId>().is_ok());
+        for damaged in ["turn_xx", "turn_zz92f0c123457abc8def0123456789ab"] {
+            let error = damaged.parse::<TurnId>().unwrap_err().to_string();
+            assert!(error.ends_with("expected turn_<32 hexadecimal digits>"), "{error}");
+        }
     }
 
     #[test]

@@ -23,6 +23,7 @@ pub mod limits;
 pub mod manifest;
 pub mod message;
 pub mod passage;
+pub mod path;
 pub mod project;
 pub mod resource;
 pub mod roster;
@@ -54,6 +55,7 @@ pub use manifest::{
 };
 pub use message::{Message, Speaker};
 pub use passage::{Embedding, Passage, PassageKind, Shelf};
+pub use path::{SafePath, UnsafePath};
 pub use project::{
     ContextSettings, DelegationSettings, ExperienceSettings, InheritMode, KnowledgeSettings, OutputSettings,
     PmoSettings, Project, ProjectSettings, Realm, Revision, SingleWriter,

@@ -1,6 +1,6 @@
 //! Projects: the tenants, and the realm that stands for the system itself.
 
-use crate::{CanonicalJson, Invalid, ProjectId, Timestamp, limits};
+use crate::{CanonicalJson, Invalid, ProjectId, SafePath, Timestamp, UnsafePath, limits};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -364,14 +364,14 @@ impl ProjectSettings {
             Invalid::check_size(&format!("settings/context/{name}"), size, limits::SETTING_MAX, "entries")?;
         }
         if let Some(root) = &self.workspace_root {
-            let escapes =
-                root.starts_with('/') || root.split('/').any(|part| part == "..") || root.contains('\0');
-            if root.trim().is_empty() || escapes {
-                return Err(Invalid::field(
-                    "settings/workspace_root",
-                    "must be a relative path below the server's workspace root",
-                ));
+            let refuse = |why: String| {
+                let reason = format!("must be a relative path below the server's workspace root: {why}");
+                Invalid::field("settings/workspace_root", reason)
+            };
+            if root.trim().is_empty() {
+                return Err(refuse("it is blank".to_owned()));
             }
+            SafePath::parse(root).map_err(|UnsafePath(why)| refuse(why))?;
         }
         Ok(())
     }

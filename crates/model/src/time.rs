@@ -35,13 +35,16 @@ impl fmt::Display for Timestamp {
     }
 }
 
+/// The calendar ends a day early, so that every moment of it can be told in every time zone.
+const EXPECTED: &str = "expected RFC 3339 up to 9999-12-30T22:00:00Z, e.g. 2026-01-31T12:00:00Z";
+
 impl FromStr for Timestamp {
     type Err = Invalid;
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
         text.parse::<jiff::Timestamp>()
             .map(|moment| Self(moment.as_microsecond()))
-            .map_err(|_| Invalid::field("time", "expected RFC 3339, e.g. 2026-01-31T12:00:00Z"))
+            .map_err(|_| Invalid::field("time", EXPECTED))
     }
 }
 
@@ -56,5 +59,8 @@ mod tests {
         assert_eq!(moment.to_string(), text);
         assert_eq!("2026-11-15T02:02:03.0004+01:00".parse::<Timestamp>().unwrap(), moment);
         assert!("yesterday".parse::<Timestamp>().is_err());
+        assert!("9999-12-30T22:00:00Z".parse::<Timestamp>().is_ok());
+        let late = "9999-12-31T23:59:59Z".parse::<Timestamp>().unwrap_err();
+        assert!(late.to_string().contains("up to 9999-12-30T22:00:00Z"), "{late}");
     }
 }

@@ -139,6 +139,12 @@ pub enum Rejection {
         /// Which card.
         id: String,
     },
+    /// The card under this id was deleted or has expired, and its id stays taken.
+    #[error("card {id} was deleted or has expired; its id cannot be used again")]
+    CardGone {
+        /// Which card.
+        id: String,
+    },
     /// The box takes no more changes.
     #[error("box {id} is sealed")]
     BoxSealed {

@@ -91,7 +91,9 @@ impl From<Rejection> for ApiError {
                 Self::new(ErrorCode::ToolDefinitionMissing, message)
             }
             Rejection::NotFound { .. } => Self::new(ErrorCode::NotFound, message),
-            Rejection::CardConflict { .. } => Self::new(ErrorCode::CardConflict, message),
+            Rejection::CardConflict { .. } | Rejection::CardGone { .. } => {
+                Self::new(ErrorCode::CardConflict, message)
+            }
             Rejection::BoxSealed { .. } => Self::new(ErrorCode::BoxSealed, message),
             Rejection::Outdated => Self::new(ErrorCode::Conflict, message),
             Rejection::IterationChanged(_) => Self::new(ErrorCode::IterationChanged, message),

@@ -26,7 +26,7 @@ pub struct CallEntry {
     pub card_id: CardId,
     /// It is a block.
     pub is_block: bool,
-    /// What it cost; 0 when the card is gone.
+    /// What it cost, also when the card is deleted now; 0 when its row is gone.
     pub tokens: u32,
     /// Why it is there.
     pub cause: Cause,
@@ -90,7 +90,8 @@ impl Kernel {
         let lists = self.box_lists(project, &record).await?;
         let expanded = expand(&record, &lists);
         let expanded = expanded.map_err(|missing| Rejection::Conflict(missing.to_string()))?;
-        let cards = self.cards_of(project, &expanded).await?;
+        // What a call cost does not change when a card of it is deleted (OB-04).
+        let cards = self.cards_of(project, &expanded, true).await?;
         let tokenizer = Tokenizer::from_name(&record.tokenizer).unwrap_or(Tokenizer::Estimate);
         let entry = |entry: &ExpandedEntry<'_>| CallEntry {
             layer: entry.layer,
@@ -121,7 +122,7 @@ impl Kernel {
             Ok(expanded) => expanded,
             Err(missing) => return Ok(gone(missing.to_string())),
         };
-        let cards = self.cards_of(project, &expanded).await?;
+        let cards = self.cards_of(project, &expanded, false).await?;
         let tools = match record.tools {
             None => None,
             Some(id) => match self.get_cards(project, &[id], false).await?.pop() {
@@ -170,16 +171,17 @@ impl Kernel {
         Ok(lists)
     }
 
-    /// The visible cards of a call: from memory where its boxes are there.
+    /// The cards of a call; without those that are deleted or expired unless they are asked for.
     async fn cards_of(
         &self,
         project: &ProjectId,
         entries: &[ExpandedEntry<'_>],
+        include_deleted: bool,
     ) -> Result<HashMap<CardId, Arc<Card>>, KernelError> {
         let ids: Vec<CardId> = entries.iter().map(|entry| entry.card_id).collect();
         let mut cards = HashMap::with_capacity(ids.len());
         for ids in ids.chunks(READ_CARDS) {
-            let found = self.get_cards(project, ids, false).await?;
+            let found = self.get_cards(project, ids, include_deleted).await?;
             cards.extend(found.into_iter().map(|card| (card.id, card)));
         }
         Ok(cards)

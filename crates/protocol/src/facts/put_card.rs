@@ -1,7 +1,7 @@
 //! Put a card: CB-07, X-08, W-01.
 
 use crate::{Decision, Moment, Rejection};
-use cardwire_model::{Card, CardId, Commit, EventKind, ProjectId, Snapshot, Write};
+use cardwire_model::{Card, CardFact, CardId, Commit, EventKind, ProjectId, Snapshot, Write};
 use serde_json::json;
 
 /// A card to write, made from the caller's draft.
@@ -27,16 +27,22 @@ pub fn decide(snapshot: &Snapshot, command: PutCard, moment: &Moment) -> Result<
     let PutCard { project, card } = command;
     if let Some(existing) = snapshot.cards.get(&card.id) {
         // A deleted or expired card keeps its id: answering "already there" would be untrue to every reader.
-        return if existing.fact_hash == card.fact_hash && existing.is_visible(moment.now) {
-            Ok(Decision::nothing(project, Put::Existing(card.id)))
-        } else {
-            Err(Rejection::CardConflict { id: card.id.to_string() })
-        };
+        same_fact(existing, &card, moment)?;
+        return Ok(Decision::nothing(project, Put::Existing(card.id)));
     }
     let mut commit = Commit::new(project);
     commit.events.push(moment.event(EventKind::CardCreated, card.id, &json!({ "type": card.kind.as_str() })));
     commit.writes.push(Write::PutCard(Box::new(card.clone())));
     Ok(Decision { commit, outcome: Put::Created(Box::new(card)) })
+}
+
+/// Whether what is there under the id of a card is that card.
+pub(crate) fn same_fact(existing: &CardFact, card: &Card, moment: &Moment) -> Result<(), Rejection> {
+    let id = card.id.to_string();
+    if existing.fact_hash != card.fact_hash {
+        return Err(Rejection::CardConflict { id });
+    }
+    if existing.is_visible(moment.now) { Ok(()) } else { Err(Rejection::CardGone { id }) }
 }
 
 #[cfg(test)]
@@ -68,9 +74,9 @@ mod tests {
     fn the_id_of_a_deleted_card_stays_taken() {
         let first = card(1, "x");
         let mut snapshot = Snapshot::default();
-        snapshot
-            .cards
-            .insert(first.id, cardwire_model::CardFact { deleted_at: Some(moment().now), ..fact(&first) });
-        assert!(put(&snapshot, first).is_err());
+        snapshot.cards.insert(first.id, CardFact { deleted_at: Some(moment().now), ..fact(&first) });
+        assert_eq!(put(&snapshot, first.clone()), Err(Rejection::CardGone { id: first.id.to_string() }));
+        // Another fact is refused as ever.
+        assert_eq!(put(&snapshot, card(1, "y")), Err(Rejection::CardConflict { id: first.id.to_string() }));
     }
 }

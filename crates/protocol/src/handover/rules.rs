@@ -115,6 +115,9 @@ const DEFAULT_TYPE: &str = "task.instruction";
 /// PK-04: elements that are no objects, and rules that name no argument, are passed over.
 fn pack_rules(packing: &Map<String, Value>) -> Result<Vec<PackRule>, Invalid> {
     let path = format!("{PACKING}/pack_arguments");
+    if packing.get("pack_arguments").is_some_and(Value::is_null) {
+        return Err(Invalid::field(path, "must be a list"));
+    }
     let rules = list(packing, "pack_arguments", &path)?;
     if rules.len() > limits::PACK_RULES {
         return Err(Invalid::field(path, format!("must be at most {} rules", limits::PACK_RULES)));
@@ -256,9 +259,11 @@ mod tests {
         let handover = packing(json!({ "pack_arguments": rules })).unwrap();
         let [rule] = &handover.pack[..] else { panic!("{handover:?}") };
         assert_eq!((rule.index, &*rule.arg_key, &*rule.card_type), (3, "instruction", "task.instruction"));
-        let error = packing(json!({ "pack_arguments": {} })).unwrap_err();
-        assert_eq!(error.field_name(), "handover/context_packing_config/pack_arguments");
-        assert_eq!(packing(json!({ "pack_arguments": null })).unwrap().pack, []);
+        for no_list in [json!({}), json!(null), json!("x"), json!(0)] {
+            let error = packing(json!({ "pack_arguments": no_list })).unwrap_err();
+            assert_eq!(error.field_name(), "handover/context_packing_config/pack_arguments", "{no_list}");
+        }
+        assert_eq!(packing(json!({})).unwrap().pack, []);
     }
 
     #[test]

@@ -259,6 +259,7 @@ pub fn refusal(rejection: &Rejection, agent_id: Option<&AgentId>, code: &str) ->
         Rejection::Invalid(_)
         | Rejection::NotFound { .. }
         | Rejection::CardConflict { .. }
+        | Rejection::CardGone { .. }
         | Rejection::BoxSealed { .. }
         | Rejection::Conflict(_)
         | Rejection::Forbidden(_)

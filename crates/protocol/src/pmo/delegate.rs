@@ -102,7 +102,7 @@ impl Delegate {
 impl Delegate {
     /// Work by a recipe (PK-18): for a new agent of the profile that the arguments or the rules name.
     pub fn by_recipe(recipe: Recipe, given: &Map<String, Value>) -> Result<Self, Invalid> {
-        let target_ref = profile::wanted(given, &recipe.handover)?.to_owned();
+        let target_ref = profile::wanted(given, &recipe.handover).map_err(named_in_args)?.to_owned();
         let instruction = String::new();
         let (strategy, context_box, include_history) = (Strategy::New, None, false);
         Ok(Self { strategy, target_ref, instruction, context_box, include_history, recipe: Some(recipe) })
@@ -191,7 +191,7 @@ impl Parties {
 /// What the target is given besides the instruction, in order (PM-09).
 pub fn boxes(call: &Call, command: &Delegate, parties: &Parties) -> Result<Vec<BoxId>, Rejection> {
     if let Some(recipe) = &command.recipe {
-        return pack::boxes(&call.args, &recipe.handover);
+        return pack::boxes(&call.args, &recipe.handover).map_err(in_args);
     }
     let mut boxes = vec![];
     if let Some(id) = &command.context_box {
@@ -257,7 +257,7 @@ pub(crate) fn prepare(
     let (agent, head) = identity(commit, call, parties, moment);
     let target = PackTarget { profile_name: agent.profile_name.clone(), profile_box: agent.profile_box };
     let command = packing(call, command, given, &target);
-    let assembly = pack::assemble(&command, &target, inherited, moment)?.sealed();
+    let assembly = pack::assemble(&command, &target, inherited, moment).map_err(in_args)?.sealed();
     let (context, new_cards) = (assembly.head().clone(), assembly.cards.clone());
     let packed = assembly.add_to(commit);
     Ok(Prepared { agent, head, context, packed, new_cards })
@@ -400,6 +400,20 @@ fn identity(commit: &mut Commit, call: &Call, parties: &Parties, moment: &Moment
     };
     add_agent::provision(commit, &agent, None, &by, moment);
     (agent, None)
+}
+
+/// A refusal of packing, as one of a call, whose arguments are named `args`.
+fn in_args(rejection: Rejection) -> Rejection {
+    let Rejection::Invalid(invalid) = rejection else { return rejection };
+    named_in_args(invalid).into()
+}
+
+fn named_in_args(invalid: Invalid) -> Invalid {
+    let place = invalid.field_name().strip_prefix("arguments/").map(|name| format!("args/{name}"));
+    match place {
+        Some(place) => invalid.at(place),
+        None => invalid,
+    }
 }
 
 /// The one recipe of the built-in flows (PK-16).

@@ -102,13 +102,27 @@ mod tests {
         assert_eq!(updated.settings.acl.inherit, InheritMode::Audit);
         assert_eq!(updated.revision.get(), 2);
         assert_eq!(update(json!({})).unwrap().revision.get(), 1);
-        for bad in [
-            json!({ "acl": { "inherit": "maybe" } }),
-            json!({ "x": 1 }),
-            json!(1),
-            json!({ "workspace_root": "../x" }),
-        ] {
+        for bad in [json!({ "acl": { "inherit": "maybe" } }), json!({ "x": 1 }), json!(1)] {
             assert!(matches!(update(bad.clone()), Err(Rejection::Invalid(_))), "{bad}");
+        }
+    }
+
+    /// SEC-08: a root that no file could be reached by is not kept.
+    #[test]
+    fn sec_08_a_workspace_root_is_a_path_that_can_be_used() {
+        let long = "a".repeat(300);
+        let deep = "a/".repeat(2_500);
+        for bad in ["../x", "/x", "", " ", ".", "./", "a/./b", "a//b", "a\\b", "a\nb", "a/..", &long, &deep] {
+            match update(json!({ "workspace_root": bad })) {
+                Err(Rejection::Invalid(invalid)) => {
+                    assert_eq!(invalid.field_name(), "settings/workspace_root")
+                }
+                other => panic!("{bad:?}: {other:?}"),
+            }
+        }
+        for good in ["w", "./w/", "new/", "仓库/src", "a b", "..."] {
+            let made = update(json!({ "workspace_root": good })).unwrap();
+            assert_eq!(made.settings.workspace_root.as_deref(), Some(good));
         }
     }
 

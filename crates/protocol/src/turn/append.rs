@@ -7,7 +7,7 @@ use super::{
     step::{self, NewStep},
     work::Work,
 };
-use crate::{Decision, Moment, Rejection};
+use crate::{Decision, Moment, Rejection, facts::put_card::same_fact};
 use cardwire_model::{
     Card, CardId, EventKind, Invalid, ProjectId, Snapshot, Status, ToolCall,
     card::{Content, ToolStatus},
@@ -82,10 +82,10 @@ pub(super) fn write(
         }
         ids.push(card.id);
         let existing = new.named.then(|| snapshot.cards.get(&card.id)).flatten();
+        if let Some(fact) = existing {
+            same_fact(fact, card, work.moment)?;
+        }
         match existing {
-            Some(fact) if fact.fact_hash != card.fact_hash || !fact.is_visible(work.moment.now) => {
-                return Err(Rejection::CardConflict { id: card.id.to_string() });
-            }
             // A repeat of what this turn wrote before.
             Some(_) if snapshot.members.contains(&card.id) => continue,
             Some(_) => work.add(card.kind.as_str(), card.id),

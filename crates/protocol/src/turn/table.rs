@@ -160,6 +160,7 @@ fn no(rejection: &Rejection) -> &'static str {
         Rejection::NotFound { .. } => "`not_found`",
         Rejection::Invalid(_)
         | Rejection::CardConflict { .. }
+        | Rejection::CardGone { .. }
         | Rejection::BoxSealed { .. }
         | Rejection::Forbidden(_)
         | Rejection::Unauthenticated

@@ -8,7 +8,6 @@ use crate::{
 };
 use axum::http::StatusCode;
 use cardwire_api::{
-    ErrorCode,
     boxes::{
         AppendIn, BatchBoxOut, BoxBatchIn, BoxBatchOut, BoxChangeOut, BoxIn, BoxOut, CardProvenance, ForkIn,
         ProvenanceOut, RewriteIn,
@@ -184,10 +183,6 @@ pub(crate) async fn fork(request: Request) -> Answer {
 }
 
 fn card_ids(texts: &[String]) -> Result<Vec<CardId>, ApiError> {
-    if texts.len() > limits::WRITE_CARD_IDS {
-        let message =
-            format!("card_ids: {} is over the limit of {} cards", texts.len(), limits::WRITE_CARD_IDS);
-        return Err(ApiError::new(ErrorCode::TooLarge, message));
-    }
+    Invalid::check_size("card_ids", texts.len(), limits::WRITE_CARD_IDS, "cards")?;
     Ok(parse::list("card_ids", texts)?)
 }

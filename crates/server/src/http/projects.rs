@@ -48,7 +48,7 @@ pub(crate) async fn create(request: Request) -> Answer {
 }
 
 pub(crate) async fn get(request: Request) -> Answer {
-    let project = request.state.kernel.live_project(request.project()?).await?;
+    let project = request.state.kernel.stored_project(request.project()?).await?;
     respond::ok(&ProjectOut::from(&project))
 }
 

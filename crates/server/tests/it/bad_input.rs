@@ -99,6 +99,12 @@ async fn limits_hold_at_n_and_n_plus_one(api: Api) {
     api.post("/projects/p1/l0/cards", named(128)).await.expect(201);
     api.post("/projects/p1/l0/cards", named(129)).await.expect_error(400, "bad_request");
     assert_eq!(count(&api).await.0, before.0 + 7);
+    let many = json!({ "card_ids": vec![NOBODY; limits::WRITE_CARD_IDS + 1] });
+    for path in ["l0/boxes", &format!("l0/boxes/{NOBODY}:rewrite"), &format!("l0/boxes/{NOBODY}/cards")] {
+        let reply = api.post(&format!("/projects/p1/{path}"), many.clone()).await;
+        reply.expect_error(413, "too_large");
+        assert_eq!(reply.json()["error"]["detail"]["field"], "card_ids", "{path}");
+    }
     api.post("/projects", json!({ "project_id": "p".repeat(128) })).await.expect(201);
     api.post("/projects", json!({ "project_id": "p".repeat(129) })).await.expect_error(400, "bad_request");
     api.post("/projects", json!({ "project_id": "t1", "title": "t".repeat(512) })).await.expect(201);

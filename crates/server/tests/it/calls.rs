@@ -14,6 +14,7 @@ on_both! {
     rp_01_a_call_is_kept_as_references;
     rp_02_a_call_is_rendered_again_byte_for_byte;
     rp_02_what_is_missing_is_named;
+    ob_04_a_deletion_changes_no_cost_of_the_past;
     ob_01_a_call_without_a_result_is_repaired;
     ob_05_a_call_knows_what_it_shares_with_the_last;
     wk_04_result_fields_are_said_in_the_system_prompt;
@@ -153,19 +154,54 @@ async fn rp_02_what_is_missing_is_named(api: Api) {
     let cards = [api.card("p1", "background").await, api.card("p1", "do it").await];
     let leased = on(&api, "a1", &cards, json!({})).await;
     let made = call(&api, &leased, json!({})).await;
+    let tokens = |shown: &Value| {
+        let entries = shown["entries"].as_array().unwrap();
+        let entry = entries.iter().find(|entry| entry["card_id"] == json!(cards[0])).unwrap();
+        entry["tokens"].as_u64().unwrap()
+    };
+    let cost = tokens(&show(&api, &made, "").await);
+    assert!(cost > 0);
     api.delete(&format!("/projects/p1/l0/cards/{}", cards[0])).await.expect(204);
     let shown = show(&api, &made, "?render=true").await;
     assert_eq!(shown["hash_ok"], false);
     let missing = shown["missing"].as_str().unwrap();
     assert!(missing.contains(&cards[0]) && !missing.contains(&cards[1]), "{missing}");
     assert!(shown.get("messages").is_none() && shown.get("request").is_none());
-    let gone = shown["entries"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|entry| entry["card_id"] == json!(cards[0]))
-        .unwrap();
-    assert_eq!(gone["tokens"], 0);
+    assert_eq!(tokens(&shown), cost, "what was sent cost what it cost");
+}
+
+/// OB-04, RP-03: what is deleted later changes neither costs nor differences of calls that were made.
+async fn ob_04_a_deletion_changes_no_cost_of_the_past(api: Api) {
+    let cards = [api.card("p1", "a long background of many words").await, api.card("p1", "do it").await];
+    let leased = on(&api, "a1", &cards, json!({})).await;
+    let made = call(&api, &leased, json!({})).await;
+    let usage = json!({ "usage": { "input_tokens": 100, "output_tokens": 2 } });
+    let step = json!({ "step_id": made["step_id"], "phase": "answered", "metadata": usage });
+    api.verb(&leased, "/steps", step).await.expect(201);
+    let expiring = json!({
+        "content": "soon gone", "metadata": { "type": "task.instruction" }, "ttl_seconds": 3_600,
+    });
+    let expiring = api.post("/projects/p1/l0/cards", expiring).await.expect(201);
+    let other = on(&api, "a2", &[expiring["card_id"].as_str().unwrap().to_owned()], json!({})).await;
+    let other = call(&api, &other, json!({})).await;
+    let looked = async || {
+        let (left, right) = (made["call_id"].as_str().unwrap(), other["call_id"].as_str().unwrap());
+        let mut told = vec![];
+        for path in [
+            format!("cost?agent_turn_id={}&by=layer", leased.turn),
+            format!("cost?agent_turn_id={}&by=card", leased.turn),
+            format!("context:diff?left={left}&right={right}"),
+            format!("context:why?call={left}&card={}", cards[0]),
+        ] {
+            told.push(api.get(&format!("/projects/p1/{path}")).await.expect(200));
+        }
+        told
+    };
+    let before = looked().await;
+    for card in [cards[0].as_str(), expiring["card_id"].as_str().unwrap()] {
+        api.delete(&format!("/projects/p1/l0/cards/{card}")).await.expect(204);
+    }
+    assert_eq!(looked().await, before);
 }
 
 async fn ob_01_a_call_without_a_result_is_repaired(api: Api) {

@@ -547,8 +547,17 @@ async fn a_recipe_becomes_a_tool(api: Api) {
     for missing in ["task", "draft"] {
         let mut args = args.clone();
         args[missing] = Value::Null;
-        call(&api, "review", args).await.expect_error(400, "bad_request");
+        let reply = call(&api, "review", args).await;
+        reply.expect_error(400, "bad_request");
+        assert_eq!(
+            reply.json()["error"]["detail"]["field"],
+            format!("args/{missing}"),
+            "as the body names it"
+        );
     }
+    let mut odd = args.clone();
+    odd["draft"] = json!([7.5]);
+    assert_eq!(call(&api, "review", odd).await.json()["error"]["detail"]["field"], "args/draft");
     assert_eq!(roster(&api).await, before);
     for (name, body) in [
         ("delegate_async", recipe.clone()),

@@ -45,6 +45,22 @@ async fn a_revocation_reaches_the_other_instance_within_a_second() {
     other.shutdown().await;
 }
 
+/// API-06: whoever asks for a project is shown what the other instance made of it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_new_title_is_shown_by_the_other_instance_at_once() {
+    let api = Api::start(Backend::Postgres).await;
+    let other = second(&api).await;
+    other.live_project(&"p1".parse().unwrap()).await.unwrap();
+    let title = async |kernel: &Kernel| {
+        let shown = kernel.stored_project(&"p1".parse().unwrap()).await.unwrap();
+        shown.title
+    };
+    let patch = json!({ "title": "new" }).to_string();
+    api.with(&api.admin, "PATCH", "/projects/p1", &patch).await.expect(200);
+    assert_eq!(title(&other).await.as_deref(), Some("new"));
+    other.shutdown().await;
+}
+
 /// NF-08, API-13: events written here are read there.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn events_of_one_instance_are_numbered_and_read_by_the_other() {

@@ -1,10 +1,10 @@
-//! Paths below a root, checked by their letters alone (HO-10). Whether the file system plays along is for
-//! [`crate::LocalFiles`] to see.
+//! Paths below a root, checked by their letters alone (HO-10). Whether the file system plays along is for whoever opens
+//! them to see.
 //!
 //! Invariant: a safe path names something below the directory it is joined to, for every file system that takes `/` for
 //! its separator and has no links.
 
-use cardwire_model::limits::{HANDOFF_NAME_BYTES, HANDOFF_PATH_BYTES, HANDOFF_PATH_NAMES};
+use crate::limits::{HANDOFF_NAME_BYTES, HANDOFF_PATH_BYTES, HANDOFF_PATH_NAMES};
 use serde::Serialize;
 use std::fmt;
 use thiserror::Error;
@@ -17,7 +17,7 @@ pub struct SafePath(String);
 /// Why a path is not taken. It does not repeat the path, which may hold anything.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0}")]
-pub struct UnsafePath(pub(crate) String);
+pub struct UnsafePath(pub String);
 
 impl SafePath {
     /// Checks a path.
