@@ -153,12 +153,12 @@ pub(super) fn secret_of(lease: &Lease) -> Option<Hash256> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use cardwire_model::{InboxId, TurnEpoch, TurnId};
     use cardwire_protocol::turn::claim::LeaseKind;
 
-    fn lease(number: u128) -> Lease {
+    pub(crate) fn lease(number: u128) -> Lease {
         Lease {
             project: "p".parse().unwrap(),
             kind: LeaseKind::Turn,

@@ -304,8 +304,7 @@ impl Kernel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cardwire_model::{AgentId, InboxId, TurnEpoch, TurnId};
-    use cardwire_protocol::turn::claim::LeaseKind;
+    use crate::turns::forsaken::tests::lease;
     use futures_util::FutureExt as _;
 
     fn request(worker: &str) -> ClaimRequest {
@@ -318,19 +317,6 @@ mod tests {
             start: true,
             recover: false,
             holding: vec![],
-        }
-    }
-
-    fn lease(number: u128) -> Lease {
-        Lease {
-            project: "p".parse().unwrap(),
-            kind: LeaseKind::Turn,
-            inbox_id: InboxId::from_uuid(uuid::Uuid::from_u128(number)),
-            agent_id: "a".parse::<AgentId>().unwrap(),
-            turn_id: TurnId::from_uuid(uuid::Uuid::from_u128(number)),
-            epoch: TurnEpoch::ZERO,
-            turn: None,
-            trace_id: String::new(),
         }
     }
 
