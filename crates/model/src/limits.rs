@@ -88,6 +88,8 @@ pub const FORK_DEADLINE_SECONDS: u32 = 900;
 pub const FORK_DEADLINE_SECONDS_MAX: u32 = 7 * 24 * 3600;
 /// How often the dispatch of a branch is tried (BM-10).
 pub const BRANCH_ATTEMPTS: u32 = 5;
+/// Entries of an output box that are looked at for what a turn leaves behind (WD-06).
+pub const REMAINS_ENTRIES: u32 = 200;
 /// Branches that are dispatched or looked after at a time, beyond those of the fork itself.
 pub const BRANCH_PAGE: usize = 500;
 /// Tokens that the result of a batch may take in the caller's context when its window is not known (OB-03).

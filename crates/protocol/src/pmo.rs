@@ -3,6 +3,7 @@
 pub mod budget;
 pub mod calls;
 pub mod delegate;
+pub mod lineage;
 pub mod made;
 pub mod policy;
 pub mod provision;

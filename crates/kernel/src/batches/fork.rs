@@ -12,7 +12,10 @@ use cardwire_protocol::{
         args::Fork,
         fork::{self, Given},
     },
-    pmo::calls::{Answered, Call},
+    pmo::{
+        calls::{Answered, Call},
+        lineage,
+    },
 };
 use std::time::Duration;
 
@@ -73,8 +76,7 @@ impl Kernel {
         };
         // None of them needs the others, and only the tasks can be refused.
         let (tasks, parent, (lineage, budget), left) = tokio::try_join!(tasks, parent, allowance, left)?;
-        let ancestors = lineage.into_iter().filter(|above| above.waits).map(|above| above.agent).collect();
-        Ok(Given { tasks, parent, ancestors, left, budget })
+        Ok(Given { tasks, parent, ancestors: lineage::waiting(lineage), left, budget })
     }
 
     /// A fork of which no branch could be dispatched has ended already; of others, the first branch that ends is looked after.

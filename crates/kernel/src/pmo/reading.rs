@@ -3,15 +3,16 @@
 
 use crate::{Kernel, KernelError};
 use cardwire_model::{
-    Agent, AgentId, BoxHead, BoxId, Head, Keys, Live, Profile, ProjectId, Realm, StepId, TurnId, allows_tool,
+    Agent, AgentId, BoxHead, BoxId, Head, Keys, Live, Profile, ProjectId, Realm, StepId, TurnId,
 };
 use cardwire_protocol::{
     Rejection,
     handover::pack::{self, Inherited},
     pmo::{
         budget::{Budget, Tree},
-        calls::Call,
+        calls::{self, Call},
         delegate::{self, Boxes, Delegate, Given, Parties, Strategy, Target},
+        lineage::Ancestor,
     },
     turn::view,
 };
@@ -37,29 +38,15 @@ pub(crate) struct Calling {
 }
 
 impl Calling {
-    /// Whether a turn of the caller may call this tool. Operators may call any in its name.
+    /// Whether the caller may make this call.
     pub(crate) fn check_tool(&self, call: &Call) -> Result<(), Rejection> {
-        if call.by_turn.is_none()
-            || self.profile.as_ref().is_some_and(|profile| allows_tool(profile, &call.tool))
-        {
-            return Ok(());
-        }
-        Err(Rejection::Forbidden(format!("{} is not among the tools of this agent", call.tool)))
+        calls::check_tool(call, self.profile.as_ref())
     }
 
     /// The turn that the call belongs to.
     pub(crate) fn live_turn(&self) -> Option<TurnId> {
         self.head.as_ref().and_then(|head| head.live.as_ref()).map(|live| live.turn_id)
     }
-}
-
-/// A turn above the caller's, or that itself.
-#[derive(Debug, Clone)]
-pub(crate) struct Ancestor {
-    pub(crate) turn: TurnId,
-    pub(crate) agent: AgentId,
-    /// It cannot end before what the caller forks has.
-    pub(crate) waits: bool,
 }
 
 /// What was read for a call.
@@ -126,7 +113,7 @@ impl Kernel {
         };
         let step = async {
             let Some(live) = live else { return Ok(None) };
-            self.newest_step(project, &agent.id, live).await
+            self.current_step(project, &agent.id, live).await
         };
         let (content, given, step) = tokio::try_join!(now, given, step)?;
         let window = content.pointer("/llm_config/context_window").and_then(Value::as_u64);
@@ -138,8 +125,8 @@ impl Kernel {
         Ok(Calling { agent, head, step, policy, window, profile })
     }
 
-    /// The newest step of a live turn. No turn of its agent is younger, so that it is the agent's newest if it has one.
-    async fn newest_step(
+    /// The step that a live turn of this agent is in.
+    async fn current_step(
         &self,
         project: &ProjectId,
         agent: &AgentId,
@@ -147,7 +134,7 @@ impl Kernel {
     ) -> Result<Option<StepId>, KernelError> {
         let filter = RowFilter { agent_id: Some(agent.clone()), ..RowFilter::default() };
         let newest = self.store.steps(project, &filter, None, 1).await?.pop();
-        Ok(newest.filter(|step| step.turn_id == live.turn_id).map(|step| step.id))
+        Ok(view::current_step(live, newest))
     }
 
     /// Everything that one handover needs to be decided, and what is amiss with its boxes.
@@ -257,16 +244,19 @@ impl Kernel {
         calling: &Calling,
     ) -> Result<Vec<Ancestor>, KernelError> {
         let Some(live) = calling.head.as_ref().and_then(|head| head.live.as_ref()) else { return Ok(vec![]) };
-        let first = Ancestor { turn: live.turn_id, agent: calling.agent.id.clone(), waits: true };
-        let (mut lineage, mut turn, mut waits) = (vec![first], live.turn_id, true);
+        let mut last = Ancestor::caller(live.turn_id, calling.agent.id.clone());
+        let mut lineage = vec![last.clone()];
+        let mut item = match live.depth {
+            0 => None,
+            _ => self.store.turn(project, live.turn_id).await?,
+        };
         for _ in 0..live.depth {
-            let Some(item) = self.store.turn(project, turn).await? else { break };
-            let Some(parent) = item.parent_turn else { break };
-            // Nobody waits for what was delegated, nor for what is above it.
-            waits &= item.branch.is_some();
+            let Some(row) = item else { break };
+            let Some(parent) = row.parent_turn else { break };
             let Some(parent) = self.store.turn(project, parent).await? else { break };
-            turn = parent.turn_id;
-            lineage.push(Ancestor { turn, agent: parent.agent_id, waits });
+            last = last.above(&row, &parent);
+            lineage.push(last.clone());
+            item = Some(parent);
         }
         Ok(lineage)
     }

@@ -4,8 +4,7 @@
 use super::load::{Pointed, Wanted};
 use crate::{Kernel, KernelError};
 use cardwire_model::{
-    CanonicalJson, Card, CardId, Commit, Ended, InboxItem, InboxKind, ProjectId, Seen, SessionKey, Snapshot,
-    TaskStatus, Timestamp, TurnId, TurnPayload, Write,
+    CanonicalJson, Card, CardId, Commit, InboxItem, ProjectId, Seen, SessionKey, Snapshot, TurnPayload, Write,
 };
 use cardwire_protocol::{
     Moment, Rejection,
@@ -28,15 +27,6 @@ impl SessionRead {
     }
 }
 
-/// A turn that a commit ends well.
-struct Answered {
-    turn_id: TurnId,
-    payload: TurnPayload,
-    key: SessionKey,
-    began: Timestamp,
-    deliverable: CardId,
-}
-
 impl Kernel {
     /// What a commit that ends a turn of a session writes to that session, with what people said in the turn.
     pub(crate) async fn turn_memory(
@@ -46,7 +36,8 @@ impl Kernel {
         (commit, replies): (&Commit, &[CanonicalJson]),
         moment: &Moment,
     ) -> Result<Option<Commit>, KernelError> {
-        let Some(answered) = answered(snapshot, commit) else { return Ok(None) };
+        let Some(rows) = &snapshot.turn else { return Ok(None) };
+        let Some(answered) = memory::answered(&rows.item, commit) else { return Ok(None) };
         let asked = self.instruction(project, answered.payload.context_box).await?;
         let input = asked.map(|card| card.content.clone());
         let deliverable = match written(commit, answered.deliverable) {
@@ -72,7 +63,7 @@ impl Kernel {
         project: &ProjectId,
         item: &InboxItem,
     ) -> Option<tokio::sync::MutexGuard<'_, ()>> {
-        let key = session_key(item)?;
+        let key = memory::session_of_row(item)?;
         Some(self.session_stile.pass(project, &key).await)
     }
 
@@ -115,30 +106,6 @@ impl Kernel {
         };
         Ok(SessionRead { key, seen, pointed })
     }
-}
-
-fn answered(snapshot: &Snapshot, commit: &Commit) -> Option<Answered> {
-    let item = &snapshot.turn.as_ref()?.item;
-    let key = session_key(item)?;
-    let ended = |write: &Write| {
-        let Write::UpdateInbox { item: row, .. } = write else { return None };
-        let own = row.id == item.id && row.kind == InboxKind::Turn;
-        row.ended.clone().filter(|ended| own && ended.status == TaskStatus::Success)
-    };
-    let Ended { deliverable, .. } = commit.writes.iter().find_map(ended)?;
-    let payload = TurnPayload::from_stored(&item.payload).ok()?;
-    if !memory::is_remembered(&payload.runtime_config) {
-        return None;
-    }
-    Some(Answered { turn_id: item.turn_id, payload, key, began: item.created_at, deliverable })
-}
-
-fn session_key(item: &InboxItem) -> Option<SessionKey> {
-    // Most turns belong to no session: do not parse what cannot name one.
-    if !item.payload.contains("session_id") {
-        return None;
-    }
-    memory::session_of(&TurnPayload::from_stored(&item.payload).ok()?.runtime_config)
 }
 
 fn written(commit: &Commit, id: CardId) -> Option<&Card> {

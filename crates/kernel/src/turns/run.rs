@@ -5,11 +5,10 @@ use crate::{
     Caller, Done, Kernel, KernelError, Remember, batches::FollowUp, doorbell::Ring, turns::ViewedTurn,
 };
 use cardwire_model::{
-    BoxId, CardDraft, CardId, InboxId, InboxStatus, Keys, Origin, ProjectId, Realm, Snapshot, Timestamp,
-    limits,
+    BoxId, CardDraft, CardId, InboxId, InboxStatus, Keys, ProjectId, Realm, Snapshot, Timestamp, limits,
 };
 use cardwire_protocol::{
-    Decision, Moment, Rejection, facts,
+    Decision, Moment, Rejection,
     idempotency::{self, Known},
     turn::{self, Command, Fence, Outcome, Remains, append::NewCard, fence, next_output_box, step::TakeStep},
 };
@@ -41,22 +40,11 @@ pub(crate) struct Running {
     pub(crate) is_recalled: bool,
 }
 
-/// How many entries of an output box are looked at for what a turn leaves behind.
-const REMAINS: u32 = 200;
-
 impl Kernel {
     /// Makes the cards of a turn from what its worker described.
     pub fn turn_cards(&self, cards: Vec<NewTurnCard>) -> Result<Vec<NewCard>, KernelError> {
         let now = self.now();
-        let make = |new: NewTurnCard| {
-            let id = new.id.unwrap_or_else(|| self.card_id());
-            let mut card = new.draft.into_card(id, Origin::Agent, now)?;
-            if card.kind.as_str() == "tool.result" {
-                card.origin = Origin::Tool;
-            }
-            facts::check_given(&card, new.id)?;
-            Ok(NewCard { card, named: new.id.is_some() })
-        };
+        let make = |new: NewTurnCard| Ok(NewCard::given(new.draft, new.id, || self.card_id(), now)?);
         cards.into_iter().map(make).collect()
     }
 
@@ -348,25 +336,14 @@ impl Kernel {
         Ok(())
     }
 
-    /// What a turn left in its output box that a deliverable can be made of (WD-06).
+    /// What a turn left in its output box that a deliverable can be made of.
     async fn remains(&self, project: &ProjectId, snapshot: &Snapshot) -> Result<Remains, KernelError> {
         let live = snapshot.head.as_ref().and_then(|head| head.live.as_deref());
         let Some(live) = live else { return Ok(Remains::default()) };
         let Some(head) = snapshot.boxes.get(&live.output_box) else { return Ok(Remains::default()) };
-        let from = live.watermark.max(head.entries.saturating_sub(REMAINS));
+        let from = Remains::since(live.watermark, head.entries);
         let entries = self.store.box_cards(project, live.output_box, head.generation, from).await?;
-        let mut remains = Remains::default();
-        for card in entries.into_iter().filter_map(|entry| entry.card) {
-            match card.kind.as_str() {
-                "tool.result" => remains.tool_results += 1,
-                "agent.thought" => {
-                    let text = card.content.to_text();
-                    remains.last_thought = Some(text.unwrap_or_else(|| card.content.as_str().to_owned()));
-                }
-                _ => {}
-            }
-        }
-        Ok(remains)
+        Ok(Remains::of(entries.iter().filter_map(|entry| entry.card.as_ref())))
     }
 
     pub(crate) fn moment_at(&self, caller: &Caller, now: Option<Timestamp>) -> Moment {

@@ -8,7 +8,8 @@ use crate::{
 use cardwire_model::{
     AgentId, AuditAction, AuditVerdict, BatchId, BatchStatus, CanonicalJson, Card, CardDraft, CardId,
     Channel, Commit, Head, InboxItem, InheritMode, Invalid, Live, LiveState, NewAudit, Nudge, Origin,
-    PmoSettings, ProjectId, SingleWriter, Snapshot, ToolCall, TurnEpoch, TurnId, Write, card::ToolStatus,
+    PmoSettings, ProjectId, SingleWriter, Snapshot, ToolCall, TurnEpoch, TurnId, Write, allows_tool,
+    card::ToolStatus,
 };
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
@@ -129,6 +130,14 @@ pub struct Answered {
 /// A fresh name for a call.
 pub fn fresh_call_id(moment: &Moment) -> String {
     format!("call_{}", moment.fresh.uuid().simple())
+}
+
+/// Whether a turn with this profile may call this tool. Operators may call any in an agent's name.
+pub fn check_tool(call: &Call, profile: Option<&Value>) -> Result<(), Rejection> {
+    if call.by_turn.is_none() || profile.is_some_and(|profile| allows_tool(profile, &call.tool)) {
+        return Ok(());
+    }
+    Err(Rejection::Forbidden(format!("{} is not among the tools of this agent", call.tool)))
 }
 
 /// Settings of a run that a turn cannot give to others: they would be another run's, or would open another's memory.

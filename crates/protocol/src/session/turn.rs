@@ -7,7 +7,8 @@ use super::{
 };
 use crate::{Moment, Rejection};
 use cardwire_model::{
-    CanonicalJson, CardId, Commit, Invalid, Namespace, Seen, SessionKey, Speaker, Timestamp, TurnId,
+    CanonicalJson, CardId, Commit, Ended, InboxItem, InboxKind, Invalid, Namespace, Seen, SessionKey,
+    Speaker, TaskStatus, Timestamp, TurnId, TurnPayload, Write,
 };
 use serde_json::Value;
 
@@ -107,6 +108,46 @@ pub fn leads_team(runtime_config: &CanonicalJson) -> bool {
     runtime_config.to_value().get("team_card_id").is_some_and(Value::is_string)
 }
 
+/// A turn that ends well in a session that remembers it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answered {
+    /// Which turn.
+    pub turn_id: TurnId,
+    /// What came with it.
+    pub payload: TurnPayload,
+    /// The session.
+    pub key: SessionKey,
+    /// When it was enqueued.
+    pub began: Timestamp,
+    /// What came of it.
+    pub deliverable: CardId,
+}
+
+/// The end of the turn with this row, if the commit is such an end and the session is to remember it.
+pub fn answered(item: &InboxItem, commit: &Commit) -> Option<Answered> {
+    let key = session_of_row(item)?;
+    let ended = |write: &Write| {
+        let Write::UpdateInbox { item: row, .. } = write else { return None };
+        let own = row.id == item.id && row.kind == InboxKind::Turn;
+        row.ended.clone().filter(|ended| own && ended.status == TaskStatus::Success)
+    };
+    let Ended { deliverable, .. } = commit.writes.iter().find_map(ended)?;
+    let payload = TurnPayload::from_stored(&item.payload).ok()?;
+    if !is_remembered(&payload.runtime_config) {
+        return None;
+    }
+    Some(Answered { turn_id: item.turn_id, payload, key, began: item.created_at, deliverable })
+}
+
+/// The session that the turn with this row belongs to.
+pub fn session_of_row(item: &InboxItem) -> Option<SessionKey> {
+    // Most turns belong to no session: do not parse what cannot name one.
+    if !item.payload.contains("session_id") {
+        return None;
+    }
+    session_of(&TurnPayload::from_stored(&item.payload).ok()?.runtime_config)
+}
+
 /// What is remembered of a turn that ended well: what was asked, under the turn's id, what people said when they were asked
 /// on the way (PR-10), and what came of it.
 pub fn exchange(
@@ -141,7 +182,10 @@ pub fn remember(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::agent::json;
+    use crate::{
+        fixtures::agent::{TestAgent, json},
+        turn::{Command, Fence, dispatch::Dispatch},
+    };
 
     /// ST-07
     #[test]
@@ -162,6 +206,37 @@ mod tests {
         ] {
             assert_eq!(check(&json(bad)).unwrap_err().field_name(), field);
         }
+    }
+
+    /// What is remembered of the end of a turn with these settings.
+    fn remembered(settings: &str, end: impl Fn(&Fence) -> Command) -> Option<Answered> {
+        let mut agent = TestAgent::new();
+        let command = Dispatch { runtime_config: json(settings), ..agent.dispatch_command() };
+        agent.try_dispatch(&command).unwrap();
+        agent.claim(true);
+        let fence = agent.fence();
+        let item = agent.row(fence.turn_id).unwrap().clone();
+        answered(&item, &agent.decide(&end(&fence)).unwrap().commit)
+    }
+
+    /// ST-07
+    #[test]
+    fn only_a_turn_of_a_session_that_ends_well_is_remembered() {
+        let in_session = r#"{"session_id":"s"}"#;
+        let known = remembered(in_session, TestAgent::finish).unwrap();
+        assert_eq!(known.key.to_string(), "default:s");
+        let failed = |fence: &Fence| {
+            let mut end = TestAgent::finish(fence);
+            if let Command::Finish(finish) = &mut end {
+                finish.status = TaskStatus::Failed;
+            }
+            end
+        };
+        assert_eq!(remembered(in_session, failed), None);
+        assert_eq!(remembered("{}", TestAgent::finish), None);
+        assert_eq!(remembered(r#"{"session_id":"s","remember":false}"#, TestAgent::finish), None);
+        let waits = |fence: &Fence| Command::Heartbeat(fence.clone());
+        assert_eq!(remembered(in_session, waits), None, "it has not ended");
     }
 
     #[test]

@@ -7,9 +7,12 @@ use super::{
     step::{self, NewStep},
     work::Work,
 };
-use crate::{Decision, Moment, Rejection, facts::put_card::same_fact};
+use crate::{
+    Decision, Moment, Rejection,
+    facts::{check_given, put_card::same_fact},
+};
 use cardwire_model::{
-    Card, CardId, EventKind, Invalid, ProjectId, Snapshot, Status, ToolCall,
+    Card, CardDraft, CardId, EventKind, Invalid, Origin, ProjectId, Snapshot, Status, Timestamp, ToolCall,
     card::{Content, ToolStatus},
     limits,
 };
@@ -35,6 +38,24 @@ pub struct NewCard {
     pub card: Card,
     /// The caller chose the id, so it may be there already.
     pub named: bool,
+}
+
+impl NewCard {
+    /// A card as its worker described it, under the id that the worker chose, or else a fresh one. Whoever answers a call, the
+    /// answer is the tool's.
+    pub fn given(
+        draft: CardDraft,
+        named: Option<CardId>,
+        fresh: impl FnOnce() -> CardId,
+        now: Timestamp,
+    ) -> Result<Self, Invalid> {
+        let mut card = draft.into_card(named.unwrap_or_else(fresh), Origin::Agent, now)?;
+        if card.kind.as_str() == "tool.result" {
+            card.origin = Origin::Tool;
+        }
+        check_given(&card, named)?;
+        Ok(Self { card, named: named.is_some() })
+    }
 }
 
 /// Writes the cards and adds them to the output box.
@@ -194,19 +215,37 @@ pub fn check_call_id(field: &str, id: &str) -> Result<(), Invalid> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cardwire_model::{CanonicalJson, CardDraft, Origin, Timestamp};
+    use crate::fixtures::card_id;
+    use cardwire_model::CanonicalJson;
 
-    fn card(kind: &str, content: &Value, calls: Option<&Value>) -> Card {
+    fn draft(kind: &str, content: &Value, calls: Option<&Value>) -> CardDraft {
         let json = |value: &Value| CanonicalJson::parse(&value.to_string(), "x").unwrap();
-        let draft = CardDraft {
+        CardDraft {
             content: json(content),
             metadata: json(&json!({ "type": kind })),
             tool_calls: calls.map(json),
-            tool_call_id: (kind == "tool.call").then(|| "c1".to_owned()),
+            tool_call_id: kind.starts_with("tool.").then(|| "c1".to_owned()),
             ttl_seconds: None,
+        }
+    }
+
+    fn card(kind: &str, content: &Value, calls: Option<&Value>) -> Card {
+        let now = Timestamp::from_micros(0);
+        draft(kind, content, calls).into_card(card_id(1), Origin::Agent, now).unwrap()
+    }
+
+    #[test]
+    fn what_a_worker_gives_is_the_agents_or_the_tools_under_its_own_id_or_a_fresh_one() {
+        let given = |kind: &str, content: &Value, named| {
+            NewCard::given(draft(kind, content, None), named, || card_id(7), Timestamp::from_micros(0))
         };
-        let id = "00000000000000000000000000000001".parse().unwrap();
-        draft.into_card(id, Origin::Agent, Timestamp::from_micros(0)).unwrap()
+        let thought = given("agent.thought", &json!("x"), None).unwrap();
+        assert_eq!((thought.card.id, thought.named, thought.card.origin), (card_id(7), false, Origin::Agent));
+        let answer = json!({ "status": "success", "result": 1 });
+        let result = given("tool.result", &answer, Some(card_id(3))).unwrap();
+        assert_eq!((result.card.id, result.named, result.card.origin), (card_id(3), true, Origin::Tool));
+        let refused = given("sys.manifest", &json!({}), None).unwrap_err();
+        assert_eq!(refused.field_name(), "metadata/type");
     }
 
     /// WK-08

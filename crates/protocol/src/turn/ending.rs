@@ -37,6 +37,29 @@ pub struct Remains {
     pub last_thought: Option<String>,
 }
 
+impl Remains {
+    /// From which entry on an output box of so many is looked at: only what the turn itself wrote, and not all of a long one.
+    pub fn since(watermark: u32, entries: u32) -> u32 {
+        watermark.max(entries.saturating_sub(limits::REMAINS_ENTRIES))
+    }
+
+    /// What the cards of a turn leave of it, in their order (WD-06).
+    pub fn of<'a>(cards: impl IntoIterator<Item = &'a Card>) -> Self {
+        let mut remains = Self::default();
+        for card in cards {
+            match card.kind.as_str() {
+                "tool.result" => remains.tool_results += 1,
+                "agent.thought" => {
+                    let text = card.content.to_text();
+                    remains.last_thought = Some(text.unwrap_or_else(|| card.content.as_str().to_owned()));
+                }
+                _ => {}
+            }
+        }
+        remains
+    }
+}
+
 /// The tool answers that end a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ToolEnd {
@@ -343,4 +366,39 @@ pub(super) fn write_cards(
     calls: &[ToolCall],
 ) -> Result<(), Rejection> {
     super::append::write(work, snapshot, cards, calls).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::agent::TestAgent;
+
+    /// WD-06
+    #[test]
+    fn what_remains_are_answers_of_tools_and_the_last_thought() {
+        let agent = TestAgent::new();
+        let card = |kind: &str, content: &str| {
+            agent.card(kind, content, kind.starts_with("tool.").then_some("c1")).card
+        };
+        let answer = r#"{"status":"success","result":1}"#;
+        let cards = [
+            card("agent.thought", r#""first""#),
+            card("tool.result", answer),
+            card("agent.thought", r#"{"plan":2}"#),
+            card("tool.call", r#"{"tool_name":"t","arguments":{}}"#),
+            card("tool.result", answer),
+        ];
+        let last_thought = Some(r#"{"plan":2}"#.to_owned());
+        assert_eq!(Remains::of(&cards), Remains { tool_results: 2, last_thought });
+        assert_eq!(Remains::of(&cards[..1]).last_thought.as_deref(), Some("first"));
+        assert_eq!(Remains::of([]), Remains::default());
+    }
+
+    #[test]
+    fn so_much_of_a_long_output_is_looked_at_and_nothing_of_earlier_turns() {
+        let most = limits::REMAINS_ENTRIES;
+        assert_eq!(Remains::since(0, most), 0);
+        assert_eq!(Remains::since(0, most + 1), 1);
+        assert_eq!(Remains::since(5, most + 1), 5);
+    }
 }

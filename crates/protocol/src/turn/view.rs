@@ -1,6 +1,6 @@
 //! What a turn sees (WK-02, WK-03, CB-15, CB-17): its context and its output, and nothing else.
 
-use cardwire_model::{Card, CardId, CardKind, EntrySource, Role, Timestamp};
+use cardwire_model::{Card, CardId, CardKind, EntrySource, Live, Role, Step, StepId, Timestamp};
 use std::collections::HashSet;
 
 /// Whether a model is sent a card of this kind as a message. What a deliverable must have is said in the system prompt
@@ -30,6 +30,12 @@ pub fn profile<'a, C: AsRef<Card>>(
         let card: &Card = (*card).as_ref();
         card.kind.as_str() == "sys.profile" && card.is_visible(now)
     })
+}
+
+/// The step that a live turn is in, given the newest that its agent has written. No turn of an agent is younger than the live
+/// one, so that the newest is that turn's if it has any.
+pub fn current_step(live: &Live, newest: Option<Step>) -> Option<StepId> {
+    newest.filter(|step| step.turn_id == live.turn_id).map(|step| step.id)
 }
 
 /// What is asked of a turn (X-01, CM-02): the last instruction that was put into its context for it. What it inherited may
@@ -66,7 +72,16 @@ pub fn order(context: &[CardId], output: &[CardId], watermark: usize) -> Vec<Car
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::card_id;
+    use crate::{
+        fixtures::{
+            agent::{TestAgent, json},
+            card_id,
+        },
+        turn::{
+            Command,
+            step::{NewStep, TakeStep},
+        },
+    };
     use cardwire_model::{CanonicalJson, CardDraft, Origin, Timestamp};
     use std::sync::Arc;
 
@@ -130,6 +145,30 @@ mod tests {
         assert_eq!(asked(&[("my.note", 5, NEW), ("my.note", 2, OLD)]), Some(card_id(5)));
         assert_eq!(asked(&[("my.note", 5, OLD), ("my.note", 2, OLD)]), Some(card_id(2)));
         assert_eq!(asked(&[("meta.parent_pointer", 1, EntrySource::Parent)]), None);
+    }
+
+    /// PM-02, DP-10
+    #[test]
+    fn a_turn_is_in_its_newest_step_and_in_none_of_an_earlier_turn() {
+        let (mut agent, fence) = TestAgent::running();
+        let step = NewStep {
+            id: None,
+            phase: "call".to_owned(),
+            status: None,
+            call_id: None,
+            request_box: None,
+            metadata: json("{}"),
+        };
+        agent.run(&Command::Step(TakeStep { fence: fence.clone(), step, records: vec![] })).unwrap();
+        let in_step = |agent: &TestAgent, newest: Option<Step>| {
+            current_step(agent.head.as_ref().unwrap().live.as_ref().unwrap(), newest)
+        };
+        let newest = agent.steps.first().cloned();
+        assert_eq!(in_step(&agent, newest.clone()), newest.as_ref().map(|step| step.id.clone()));
+        assert!(newest.is_some() && in_step(&agent, None).is_none());
+        agent.run(&TestAgent::finish(&fence)).unwrap();
+        agent.dispatch();
+        assert_eq!(in_step(&agent, newest), None, "the next turn has written none yet");
     }
 
     /// WK-02, WK-03

@@ -143,6 +143,16 @@ fn call(by_turn: Option<u128>) -> Call {
     }
 }
 
+/// PM-15
+#[test]
+fn a_turn_calls_tools_of_its_profile_and_an_operator_any() {
+    let (with, without) =
+        (json!({ "allowed_tools": ["delegate_async"] }), json!({ "allowed_tools": ["other"] }));
+    let may = |by_turn, profile| calls::check_tool(&call(by_turn), profile).is_ok();
+    assert!(may(Some(1), Some(&with)) && may(None, Some(&without)) && may(None, None));
+    assert!(!may(Some(1), Some(&without)) && !may(Some(1), None));
+}
+
 fn command(strategy: Strategy) -> Delegate {
     Delegate {
         strategy,
