@@ -56,73 +56,84 @@ impl Kernel {
             if let Known::Answered(answer) = known {
                 return Ok(Done::Replayed(answer));
             }
-            let (from, from_head) = match self.party(project, &call.caller).await {
+            match self.try_call(project, caller, call, code, (remember, known)).await {
+                Ok(Some(answered)) => return Ok(Done::Fresh(answered)),
+                Ok(None) => {}
                 Err(KernelError::Rejected(Rejection::Lost(agent))) => {
                     self.rebuild(project, caller, &agent).await?;
-                    continue;
-                }
-                found => found?,
-            };
-            let moment = self.moment(caller);
-            let row = self.calling_row(project, call).await?;
-            let fence = calls::fence(call, from_head.as_ref(), row.as_ref(), &moment)?;
-            let own = row.as_ref().and_then(|row| TurnPayload::from_stored(&row.payload).ok());
-            calls::check_run(call, own.as_ref().map(|payload| &payload.runtime_config))?;
-            let mut call = call.traced(from_head.as_ref().and_then(|head| head.live.as_deref()));
-            let made = self.made_call(project, &call).await?;
-            if let Some(MadeCall { standing, .. }) = made
-                && standing != Standing::Open
-            {
-                let id = call.carries_out.clone().unwrap_or_default();
-                return Ok(Done::Fresh(calls::repeated(id, standing)));
-            }
-            let waits = made.as_ref().is_some_and(|made| made.waits);
-            let rows = made.map(|MadeCall { rows, args, .. }| {
-                call.to_mut().args = args;
-                rows
-            });
-            let (call, rows) = (call.as_ref(), rows.as_ref());
-            let tool_call_id = call.carries_out.clone().unwrap_or_else(|| calls::fresh_call_id(&moment));
-            let handled = self.handle(project, call, &tool_call_id, (from, from_head), &moment).await;
-            let Decision { mut commit, outcome } = match handled {
-                Ok(Handled::Done(commit, result)) => {
-                    calls::answer(call, tool_call_id, fence, commit, Ok(result), rows, &moment)?
-                }
-                Ok(Handled::Started(decision)) => {
-                    // Whoever forked after it was looked at above, and before the rows that the commit expects were read, is
-                    // seen by neither.
-                    if waits && self.has_forked(project, call).await? {
-                        continue;
-                    }
-                    let Decision { mut commit, outcome } = *decision;
-                    commit.writes.extend(fence);
-                    Decision { commit, outcome }
-                }
-                Err(KernelError::Rejected(Rejection::Lost(agent))) => {
-                    self.rebuild(project, caller, &agent).await?;
-                    continue;
-                }
-                Err(KernelError::Rejected(rejection)) => {
-                    let told = calls::refusal(&rejection, target_id(call).as_ref(), code(&rejection));
-                    let nothing = Commit::new(project.clone());
-                    calls::answer(call, tool_call_id, fence, nothing, Err((rejection, told)), rows, &moment)?
                 }
                 Err(error) => return Err(error),
-            };
-            if let (Some(remember), Known::New) = (remember, known) {
-                let answer = (remember.render)(&outcome);
-                commit.writes.push(idempotency::remember(&remember.key, answer, moment.now));
-            }
-            match self.commit(commit).await {
-                Ok(()) => {
-                    self.started(project, &outcome).await;
-                    return Ok(Done::Fresh(outcome));
-                }
-                Err(CommitError::Conflict(_)) => {}
-                Err(CommitError::Store(error)) => return Err(error.into()),
             }
         }
         Err(KernelError::Contended)
+    }
+
+    /// Runs a call on the rows as they are; nothing when somebody else got in between.
+    async fn try_call(
+        &self,
+        project: &ProjectId,
+        caller: &Caller,
+        call: &Call,
+        code: fn(&Rejection) -> &'static str,
+        (remember, known): (Option<&Remember<Answered>>, Known),
+    ) -> Result<Option<Answered>, KernelError> {
+        let (from, from_head) = self.party(project, &call.caller).await?;
+        let moment = self.moment(caller);
+        let row = self.calling_row(project, call).await?;
+        let fence = calls::fence(call, from_head.as_ref(), row.as_ref(), &moment)?;
+        let own = row.as_ref().and_then(|row| TurnPayload::from_stored(&row.payload).ok());
+        calls::check_run(call, own.as_ref().map(|payload| &payload.runtime_config))?;
+        let mut call = call.traced(from_head.as_ref().and_then(|head| head.live.as_deref()));
+        let made = self.made_call(project, &call).await?;
+        if let Some(MadeCall { standing, .. }) = made
+            && standing != Standing::Open
+        {
+            let id = call.carries_out.clone().unwrap_or_default();
+            return Ok(Some(calls::repeated(id, standing)));
+        }
+        let waits = made.as_ref().is_some_and(|made| made.waits);
+        let rows = made.map(|MadeCall { rows, args, .. }| {
+            call.to_mut().args = args;
+            rows
+        });
+        let (call, rows) = (call.as_ref(), rows.as_ref());
+        let id = call.carries_out.clone().unwrap_or_else(|| calls::fresh_call_id(&moment));
+        let handled = match self.handle(project, call, &id, (from, from_head), &moment).await {
+            // Whoever forked after it was looked at above, and before the rows that the commit expects were read, is seen by
+            // neither.
+            Ok(Handled::Started(_)) if waits && self.has_forked(project, call).await? => return Ok(None),
+            Ok(handled) => Ok(handled),
+            Err(KernelError::Rejected(Rejection::Lost(agent))) => return Err(Rejection::Lost(agent).into()),
+            Err(KernelError::Rejected(rejection)) => Err(rejection),
+            Err(error) => return Err(error),
+        };
+        let Decision { mut commit, outcome } = match handled {
+            Ok(Handled::Done(commit, result)) => {
+                calls::answer(call, id, fence, commit, Ok(result), rows, &moment)?
+            }
+            Ok(Handled::Started(decision)) => {
+                let Decision { mut commit, outcome } = *decision;
+                commit.writes.extend(fence);
+                Decision { commit, outcome }
+            }
+            Err(rejection) => {
+                let told = calls::refusal(&rejection, target_id(call).as_ref(), code(&rejection));
+                let nothing = Commit::new(project.clone());
+                calls::answer(call, id, fence, nothing, Err((rejection, told)), rows, &moment)?
+            }
+        };
+        if let (Some(remember), Known::New) = (remember, known) {
+            let answer = (remember.render)(&outcome);
+            commit.writes.push(idempotency::remember(&remember.key, answer, moment.now));
+        }
+        match self.commit(commit).await {
+            Ok(()) => {
+                self.started(project, &outcome).await;
+                Ok(Some(outcome))
+            }
+            Err(CommitError::Conflict(_)) => Ok(None),
+            Err(CommitError::Store(error)) => Err(error.into()),
+        }
     }
 
     /// The row of the turn that calls. Read after its head, so that a token that is still good was good when that was read.

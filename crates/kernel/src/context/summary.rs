@@ -12,12 +12,49 @@ use cardwire_context::{
     render::{self, RequestSpec},
     tokens::MESSAGE_OVERHEAD,
 };
-use cardwire_model::{Card, CardId, Cause, Invalid, Layer, Manifest, ProjectId};
+use cardwire_model::{Card, CardId, Cause, Invalid, Layer, Manifest, ProjectId, SessionKey};
 use cardwire_protocol::{Rejection, turn::Command};
 use std::{collections::HashMap, sync::Arc};
 
 /// The phase of the step that asks for a summary: not one of the calls that a turn goes on with.
 const PHASE: &str = "summary";
+
+/// What a summary is made of.
+struct Sources {
+    /// What the model is told to do.
+    prompt: Card,
+    /// The summary that the new one takes the place of.
+    earlier: Option<Arc<Card>>,
+    /// What was said since, and where it stands.
+    said: Vec<(Arc<Card>, Option<Place>)>,
+}
+
+impl Sources {
+    /// The same in the order in which it is sent.
+    fn pieces(&self, count: impl Fn(&Card) -> u32) -> Vec<Piece<'_>> {
+        let piece = |layer, cause, card, reference| Piece {
+            layer,
+            context_key: None,
+            cause,
+            body: Body::Card(card),
+            reference,
+            tokens: count(card),
+            pinned: false,
+        };
+        let prompt = &self.prompt;
+        let mut pieces =
+            vec![piece(Layer::SystemPrompt, Cause::Collected, prompt, Reference::Block(prompt.id))];
+        if let Some(card) = &self.earlier {
+            let reference = Reference::Card { id: card.id, place: None };
+            pieces.push(piece(Layer::Compression, Cause::Memory, card, reference));
+        }
+        for (card, place) in &self.said {
+            let reference = Reference::Card { id: card.id, place: *place };
+            pieces.push(piece(Layer::Checkpoint, Cause::Memory, card, reference));
+        }
+        pieces
+    }
+}
 
 impl Kernel {
     /// Composes it. Nothing of the profile but its model is part of it.
@@ -41,35 +78,8 @@ impl Kernel {
         }
         let setup = self.setup(project, &material, request)?;
         let setup = Setup { params: request.params.clone(), tools: None, ..setup };
-        let planned = self.plan_compaction(project, &session.key, None).await?;
-        let Some(plan) = &planned.plan else {
-            return Err(Rejection::Conflict("there is nothing to summarise".to_owned()).into());
-        };
-        let prompt = self.block_card(project, compaction::SYSTEM_PROMPT)?;
-        let said = self.to_cover(project, &planned, &plan.cover).await?;
-        let earlier = match planned.previous_card {
-            Some(id) => self.get_cards(project, &[id], false).await?.pop(),
-            None => None,
-        };
-        let piece = |layer, cause, card, reference| Piece {
-            layer,
-            context_key: None,
-            cause,
-            body: Body::Card(card),
-            reference,
-            tokens: self.counts.card(setup.tokenizer, card),
-            pinned: false,
-        };
-        let mut pieces =
-            vec![piece(Layer::SystemPrompt, Cause::Collected, &prompt, Reference::Block(prompt.id))];
-        if let Some(card) = &earlier {
-            let reference = Reference::Card { id: card.id, place: None };
-            pieces.push(piece(Layer::Compression, Cause::Memory, card, reference));
-        }
-        for (card, place) in &said {
-            let reference = Reference::Card { id: card.id, place: *place };
-            pieces.push(piece(Layer::Checkpoint, Cause::Memory, card, reference));
-        }
+        let sources = self.sources(project, &session.key).await?;
+        let pieces = sources.pieces(|card| self.counts.card(setup.tokenizer, card));
         let spec =
             RequestSpec { provider: setup.provider, model: &setup.model, params: &setup.params, tools: None };
         let asked = compaction::request(&pieces, &spec)
@@ -94,11 +104,28 @@ impl Kernel {
             compaction_due: false,
         };
         let remember = remember.map(|remember| remember.of(&call));
-        let step = take_step(request, step_id, (PHASE, call.call_id), vec![card, prompt]);
+        let step = take_step(request, step_id, (PHASE, call.call_id), vec![card, sources.prompt]);
         match self.turn_command(project, caller, Command::Step(step), remember.as_ref()).await? {
             Done::Replayed(answer) => Ok(Done::Replayed(answer)),
             Done::Fresh(_) => Ok(Done::Fresh(call)),
         }
+    }
+
+    /// What is to be summarised, if anything is.
+    async fn sources(&self, project: &ProjectId, session: &SessionKey) -> Result<Sources, KernelError> {
+        let planned = self.plan_compaction(project, session, None).await?;
+        let Some(plan) = &planned.plan else {
+            return Err(Rejection::Conflict("there is nothing to summarise".to_owned()).into());
+        };
+        let earlier = match planned.previous_card {
+            Some(id) => self.get_cards(project, &[id], false).await?.pop(),
+            None => None,
+        };
+        Ok(Sources {
+            prompt: self.block_card(project, compaction::SYSTEM_PROMPT)?,
+            earlier,
+            said: self.to_cover(project, &planned, &plan.cover).await?,
+        })
     }
 
     /// What a summary would stand for, and where each of it stands.
