@@ -61,7 +61,6 @@ mod tests {
         waiting(lineage).iter().map(AgentId::to_string).collect()
     }
 
-    /// BM-21
     #[test]
     fn those_above_wait_up_to_where_work_was_delegated() {
         let forked = [row("c", true), row("b", true), row("a", false)];

@@ -143,7 +143,6 @@ fn call(by_turn: Option<u128>) -> Call {
     }
 }
 
-/// PM-15
 #[test]
 fn a_turn_calls_tools_of_its_profile_and_an_operator_any() {
     let (with, without) =
