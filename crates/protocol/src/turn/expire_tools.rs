@@ -37,5 +37,34 @@ pub fn decide(
     let card = work.appended().last().copied();
     let Some(card) = card else { return nothing() };
     let answered = waiting.len() as u32;
+    // A box that takes no more must not keep the turn waiting for ever: whoever goes on with it finds out.
+    if !work.is_writable() {
+        work.leave_out();
+    }
     report::take(work, snapshot, InboxKind::Timeout, last, card, answered)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::{agent::TestAgent, project};
+    use cardwire_model::limits;
+
+    /// WD-11, NF-09
+    #[test]
+    fn a_full_output_box_keeps_no_turn_waiting() {
+        let (mut agent, fence) = TestAgent::running();
+        agent.run(&agent.tool_call(&fence, "c1")).unwrap();
+        agent.run(&TestAgent::suspend(&fence, &["c1"])).unwrap();
+        agent.later(61);
+        let output = agent.head.as_ref().unwrap().live.as_ref().unwrap().output_box;
+        for (len, fits) in [(limits::BOX_CARDS - 1, true), (limits::BOX_CARDS, false)] {
+            let mut rows = agent.for_turn(fence.turn_id);
+            rows.boxes.get_mut(&output).unwrap().len = len as u32;
+            let done = decide(&rows, &project(), fence.turn_id, fence.epoch, &agent.moment).unwrap();
+            let appends = done.commit.writes.iter().any(|write| matches!(write, Write::AppendCards { .. }));
+            assert_eq!(appends, fits, "{len}");
+            assert_eq!(done.commit.resumable.len(), 1, "{len}: somebody is to go on with it");
+        }
+    }
 }

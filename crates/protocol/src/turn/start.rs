@@ -6,9 +6,7 @@ use super::{
     work::Work,
 };
 use crate::{Decision, Moment, Rejection};
-use cardwire_model::{
-    InboxItem, InboxStatus, LiveState, ProjectId, Snapshot, Status, Timestamp, Write, card::ToolStatus,
-};
+use cardwire_model::{InboxItem, InboxStatus, LiveState, ProjectId, Snapshot, Status, Timestamp, Write};
 
 /// Starts what was claimed. Starting a running turn again is no change, so that a lost answer can be asked for again.
 pub fn decide(
@@ -26,14 +24,9 @@ pub fn decide(
             return Err(Rejection::Conflict("the turn still waits for its tools".to_owned()));
         }
         LiveState::Suspended { waiting: 0, .. } => consume_reports(&mut work, moment.now),
-        LiveState::Dispatched => {
-            // Only a turn that was rebuilt can have calls here: their answers are fenced off, so nobody will come.
-            if !work.open.is_empty() {
-                work.close_calls(ToolStatus::Canceled, "turn_rebuilt")?;
-                work.append(false)?;
-            }
-            take_row(&mut work, moment.now);
-        }
+        // Calls may be open: what an operator has forked in the name of the agent, and those of a turn that was given back.
+        // They are answered yet, or carried out by whoever starts the turn, or closed when it ends.
+        LiveState::Dispatched => take_row(&mut work, moment.now),
     }
     work.state_event(Status::Running.as_str(), 0);
     let to = held.moved(LiveState::Running, moment.now);

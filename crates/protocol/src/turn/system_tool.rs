@@ -94,8 +94,7 @@ pub(crate) fn answer(
         Err(rejection) => return Err(rejection),
     };
     let mut work = Work::new(held, moment);
-    // An output box that takes no more cannot hold up the batch: the turn is told by the time it waits for.
-    if !work.open.iter().any(|call| call.tool_call_id == tool_call_id) || !work.is_writable() {
+    if !work.open.iter().any(|call| call.tool_call_id == tool_call_id) {
         return Ok(None);
     }
     let card = work.own_card(
@@ -106,6 +105,10 @@ pub(crate) fn answer(
         Origin::Tool,
     )?;
     let card = work.put(card);
+    // An output box that takes no more cannot hold up the batch: the turn is told by the time it waits for.
+    if !work.is_writable() {
+        return Ok(None);
+    }
     let waited = work.answer(tool_call_id, answer.status, false, card).unwrap_or(false);
     let taken = report::take(work, snapshot, InboxKind::ToolResult, tool_call_id, card, u32::from(waited))?;
     debug_assert!(matches!(taken.outcome, Outcome::Reported(_)), "an answer is a report");
@@ -116,4 +119,54 @@ pub(crate) fn answer(
 fn live_epoch(snapshot: &Snapshot) -> TurnEpoch {
     let live = snapshot.head.as_ref().filter(|head| head.status() != Status::Idle);
     live.map_or(TurnEpoch::ZERO, |head| head.epoch)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        fixtures::{agent::TestAgent, project, tool_call},
+        turn::Command,
+    };
+    use cardwire_model::limits;
+
+    fn told(rows: &Snapshot, agent: &TestAgent) -> bool {
+        let said = SystemAnswer {
+            author: "sys.pmo",
+            function: "fork_join",
+            status: ToolStatus::Success,
+            result: &json!(1),
+            error: None,
+        };
+        let turn = agent.fence().turn_id;
+        answer(rows, &project(), turn, "c1", &said, &agent.moment).unwrap().is_some()
+    }
+
+    /// BM-16: what an operator forks in the name of an agent may come before its turn begins.
+    #[test]
+    fn a_call_that_was_opened_before_its_turn_started_is_answered() {
+        let mut agent = TestAgent::new();
+        agent.dispatch();
+        let turn = agent.fence().turn_id;
+        let card = tool_call("fork_join", &json!({}));
+        let opened = open(&agent.for_turn(turn), &project(), turn, "c1", card, &agent.moment).unwrap();
+        agent.apply(opened);
+        agent.claim(false);
+        agent.run(&Command::Start(agent.fence())).unwrap();
+        assert!(agent.calls[0].answer.is_none(), "{:?}", agent.calls);
+        assert!(told(&agent.for_turn(turn), &agent));
+    }
+
+    /// BM-20, NF-09: the batch is closed all the same.
+    #[test]
+    fn a_turn_whose_output_box_is_full_is_told_nothing() {
+        let (mut agent, fence) = TestAgent::running();
+        agent.run(&agent.tool_call(&fence, "c1")).unwrap();
+        let output = agent.head.as_ref().unwrap().live.as_ref().unwrap().output_box;
+        for (len, expected) in [(limits::BOX_CARDS - 1, true), (limits::BOX_CARDS, false)] {
+            let mut rows = agent.for_turn(fence.turn_id);
+            rows.boxes.get_mut(&output).unwrap().len = len as u32;
+            assert_eq!(told(&rows, &agent), expected, "{len}");
+        }
+    }
 }

@@ -269,6 +269,11 @@ impl<'a> Work<'a> {
         self.held.output.is_some_and(|head| !head.sealed && self.output_len() as usize <= limits::BOX_CARDS)
     }
 
+    /// The cards are written, and stay out of the output box.
+    pub(super) fn leave_out(&mut self) {
+        self.appended.clear();
+    }
+
     /// Adds the cards to the output box. `exact` when the length it has then is written down elsewhere.
     pub(super) fn append(&mut self, exact: bool) -> Result<(), Rejection> {
         let output_box = self.held.live.output_box;

@@ -15,6 +15,7 @@ on_both! {
     arguments_are_read_strictly;
     nothing_is_made_when_one_task_is_wrong;
     a_parent_that_does_not_wait_is_told_all_the_same;
+    a_fork_in_the_name_of_a_turn_that_has_not_begun_is_joined;
     one_failure_is_enough_when_asked_for;
     the_first_end_counts;
     final_states;
@@ -111,6 +112,22 @@ async fn edges(api: &Api, primitive: &str) -> Vec<Value> {
     let mut edges = api.items(&format!("state/execution/edges?primitive={primitive}")).await;
     edges.reverse();
     edges
+}
+
+/// BM-16, NF-05: the call stays open when the turn is started.
+async fn a_fork_in_the_name_of_a_turn_that_has_not_begun_is_joined(api: Api) {
+    api.profile("p1").await;
+    api.agent("boss").await;
+    let parent = api.leased("boss").await;
+    let answer = fork(&api, 2, json!({})).await;
+    api.verb(&parent, ":start", json!({})).await.expect(200);
+    assert_eq!(results(&api, &parent).await, Vec::<Value>::new());
+    suspend(&api, &parent, &answer["tool_call_id"]).await;
+    end_two(&api).await;
+    let told = results(&api, &parent).await;
+    assert_eq!((told.len(), &told[0]["tool_call_id"]), (1, &answer["tool_call_id"]));
+    assert_eq!(batch(&api, &batch_of(&answer)).await["tool_result_card_id"], told[0]["card_id"]);
+    assert_eq!(api.claim().await[0].turn, parent.turn, "it goes on");
 }
 
 /// BM-05..BM-09, BM-16, BM-17: the whole way.
