@@ -93,7 +93,7 @@ impl Kernel {
         Ok((agent, found.head))
     }
 
-    /// The caller, and its profile as it is now.
+    /// The caller, and its profile as it is now; of one that was deleted, as its agents still have it.
     pub(crate) async fn calling(
         &self,
         project: &ProjectId,
@@ -102,7 +102,11 @@ impl Kernel {
         let now = async {
             match self.profile(project, &agent.profile_name).await {
                 Ok((_, card)) => Ok(card.content.to_value()),
-                Err(KernelError::Rejected(Rejection::NotFound { .. })) => Ok(Value::Null),
+                Err(KernelError::Rejected(Rejection::NotFound { .. })) => {
+                    let kept = self.box_cards(project, agent.profile_box).await?.cards;
+                    let kept = view::profile(kept.iter(), self.now());
+                    Ok(kept.map_or(Value::Null, |card| card.content.to_value()))
+                }
                 Err(error) => Err(error),
             }
         };

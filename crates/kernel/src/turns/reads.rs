@@ -208,13 +208,15 @@ impl Kernel {
             let of_box = self.box_cards(project, box_id).await?.cards;
             cards.extend(of_box.into_iter().map(|card| (card.id, card)));
         }
+        // What a turn writes itself asks nothing of it.
+        let given = context.iter().filter_map(|id| cards.get(id));
+        let fields = view::result_fields(given).map(|card| card.content.clone());
         let cards: Vec<_> = ids.iter().filter_map(|id| cards.get(id).cloned()).collect();
-        let fields = view::result_fields(cards.iter()).map(|card| &card.content);
         let profile = self.box_cards(project, payload.profile_box).await?.cards;
         let profile = view::profile(profile.iter(), self.now());
         let own = profile.map_or(Value::Null, |card| card.content.to_value());
         let own = own.get("system_prompt").and_then(Value::as_str).unwrap_or_default();
-        let system_prompt = prompt::system_prompt(own, fields);
+        let system_prompt = prompt::system_prompt(own, fields.as_ref());
         let instruction = self.instruction(project, payload.context_box).await?.map(|card| card.id);
         let (context_box, output_box) = (payload.context_box, payload.output_box);
         Ok(TurnView { item, context_box, output_box, cards, instruction, system_prompt })

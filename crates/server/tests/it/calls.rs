@@ -274,6 +274,13 @@ async fn wk_04_result_fields_are_said_in_the_system_prompt(api: Api) {
     let view = api.get(&format!("/projects/p1/turns/{}/view", leased.turn)).await.expect(200);
     assert_eq!(view["system_prompt"], messages[0].1, "{view:#}");
     assert!(!view["messages"].to_string().contains("the answer"), "{view:#}");
+    // What the turn writes itself asks nothing of it.
+    let own = json!({
+        "content": { "fields": [{ "name": "b", "description": "c" }] }, "metadata": { "type": "task.result_fields" },
+    });
+    api.verb(&leased, "/cards", own).await.expect(200);
+    let view = api.get(&format!("/projects/p1/turns/{}/view", leased.turn)).await.expect(200);
+    assert_eq!(view["system_prompt"], messages[0].1, "{view:#}");
 }
 
 async fn cc_03_no_agent_sees_anothers_system_prompt(api: Api) {

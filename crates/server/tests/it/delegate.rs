@@ -294,8 +294,11 @@ async fn a_policy_is_kept(api: Api) {
     let denied = &api.items("audit").await[0];
     assert_eq!((&denied["action"], &denied["verdict"]), (&json!("access.denied"), &json!("denied")));
     assert_eq!((&denied["subject"], &denied["detail"]["tool"]), (&json!("boss"), &json!("delegate_async")));
+    // A profile that is gone still binds the agents that have it.
+    api.with(&api.admin, "DELETE", "/projects/p1/profiles/Strict", "").await.expect(204);
+    delegate(&api, "new", "Helper", json!({})).await.expect_error(403, "forbidden");
     let open = json!({ "worker_target": "w1", "system_prompt": "x", "delegation_policy": { "target_profiles": null } });
-    api.with(&api.admin, "PUT", "/projects/p1/profiles/Strict", &open.to_string()).await.expect(200);
+    api.with(&api.admin, "PUT", "/projects/p1/profiles/Strict", &open.to_string()).await.expect(201);
     delegate(&api, "new", "Helper", json!({})).await.expect(200);
 }
 
