@@ -89,7 +89,7 @@ fn length(turn: &Value) -> u64 {
     marker(turn).unwrap_or(1)
 }
 
-/// Turns with tool calls, with errors, and those that somebody refers to.
+/// Turns with tool calls, with errors, and those that somebody refers to, which are sorted.
 fn is_key(turn: &Value, place: u64, key_turns: &[u64]) -> bool {
     let says = |key: &str| turn.get(key).is_some_and(is_something);
     let place = turn.get("turn_index").and_then(Value::as_u64).unwrap_or(place);
@@ -101,7 +101,7 @@ fn is_key(turn: &Value, place: u64, key_turns: &[u64]) -> bool {
     ["tool_calls", "tool_call", "tool_call_id", "error", "errors", "is_error"].into_iter().any(says)
         || failed
         || is_tool
-        || key_turns.contains(&place)
+        || key_turns.binary_search(&place).is_ok()
 }
 
 fn is_something(value: &Value) -> bool {

@@ -243,6 +243,14 @@ impl Kernel {
             let text = collected.or_warn(key, made)?;
             collected.put(key, text);
         }
+        // What the project lets a session keep (ST-08).
+        for (key, kept) in &sources.session.fields {
+            if let Some(text) = kept.as_str()
+                && layers::layer_of(key).is_ok_and(|layer| layer == Layer::Extra)
+            {
+                collected.put(key, text.to_owned());
+            }
+        }
         for (key, text) in &sources.request.overrides {
             if layers::layer_of(key).is_ok_and(|layer| layer == Layer::Extra) {
                 collected.put(key, text.clone());

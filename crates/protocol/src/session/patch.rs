@@ -125,7 +125,7 @@ impl Patch {
         };
         let messages = messages.iter().filter_map(|message| Some((MESSAGES, message.id.as_deref()?)));
         let finish = self.finish_agent.as_ref().and_then(|finish| finish.message_id.as_deref());
-        let results = results.iter().filter_map(|result| Some((RESULTS, result.get("task_id")?.as_str()?)));
+        let results = results.iter().filter_map(|result| Some((RESULTS, task_of(result)?)));
         messages.chain(finish.map(|id| (MESSAGES, id))).chain(results).collect()
     }
 
@@ -265,13 +265,18 @@ fn collect_results(
     Ok(change.take(listed) || (reset && had))
 }
 
+/// The task that a result is of, as it is kept and found again.
+fn task_of(result: &Value) -> Option<&str> {
+    result.get("task_id").and_then(Value::as_str).map(str::trim).filter(|id| !id.is_empty())
+}
+
 fn result((index, value): (usize, &Value)) -> Result<Item, Invalid> {
     let field = |name: &str| format!("mapreduce_results/append/{index}{name}");
     if !value.is_object() {
         return Err(Invalid::field(field(""), "must be an object"));
     }
-    let task = value.get("task_id").and_then(Value::as_str).map(str::trim).filter(|id| !id.is_empty());
-    let task = task.ok_or_else(|| Invalid::field(field("/task_id"), "must be a non-blank string"))?;
+    let task =
+        task_of(value).ok_or_else(|| Invalid::field(field("/task_id"), "must be a non-blank string"))?;
     item("session.result", "task_id", Some(task), value)
 }
 

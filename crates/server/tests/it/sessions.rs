@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 on_both! {
     st_01_the_blackboard_has_these_fields_and_no_others;
     st_02_fields_are_set_and_lists_have_operations;
+    st_04_a_result_is_one_whatever_the_blanks_around_its_task;
     st_08_only_compression_is_kept_unless_the_project_says_so;
     st_10_sessions_and_namespaces_share_nothing;
     st_11_a_second_query_adds_and_resets_nothing;
@@ -120,6 +121,19 @@ async fn st_08_only_compression_is_kept_unless_the_project_says_so(api: Api) {
     assert_eq!(api.contexts("s").await["todo__context"], "as it was");
     let reply = api.patch("s", json!({ "set": { "framework__context": "x" } })).await;
     names(&reply, "context_not_persistable", "set/framework__context");
+    // One of the project's own is collected as well.
+    api.settle(json!({ "reproducible_contexts": ["notes__context"] })).await;
+    api.patch("s", json!({ "set": { "notes__context": "mine" } })).await.expect(200);
+    assert_eq!(api.contexts("s").await["notes__context"], "mine");
+}
+
+/// A task is known by its name without the blanks around it.
+async fn st_04_a_result_is_one_whatever_the_blanks_around_its_task(api: Api) {
+    for task in [" t1 ", "t1", "t1\t"] {
+        let one = json!({ "mapreduce_results": { "append": [{ "task_id": task, "n": 1 }] } });
+        api.patch("s", one).await.expect(200);
+        assert_eq!(api.session("s").await["mapreduce_results"].as_array().unwrap().len(), 1, "{task:?}");
+    }
 }
 
 async fn st_10_sessions_and_namespaces_share_nothing(api: Api) {

@@ -140,3 +140,14 @@ proptest! {
         prop_assert_eq!(sections(&text, Some("Doc")), cut);
     }
 }
+
+/// SEC-07: every section has its title beside it.
+#[test]
+fn a_heading_gives_a_title_of_so_many_characters_and_no_more() {
+    let title = |chars: usize| {
+        let text = format!("# {}\nbody", "é".repeat(chars));
+        sections(&text, None).remove(0).title.unwrap().chars().count()
+    };
+    let most = limits::TITLE_CHARS;
+    assert_eq!((title(most), title(most + 1)), (most, most));
+}
