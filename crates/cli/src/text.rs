@@ -69,6 +69,14 @@ pub(crate) fn content(card: &Value) -> String {
     if card["suspected_credential"] == true { REDACTED.to_owned() } else { cell(&card["content"]) }
 }
 
+/// What a card says, for people to read.
+pub(crate) fn words(card: &Value) -> String {
+    if card["suspected_credential"] == true {
+        return REDACTED.to_owned();
+    }
+    clean_lines(&cardwire_team::text_of(&card["content"]))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -92,6 +100,8 @@ mod tests {
     #[test]
     fn a_flagged_card_shows_no_content() {
         assert_eq!(content(&json!({ "content": "k", "suspected_credential": true })), REDACTED);
+        assert_eq!(words(&json!({ "content": "k", "suspected_credential": true })), REDACTED);
+        assert_eq!(words(&json!({ "content": "k\nl", "suspected_credential": false })), "k\nl");
         assert_eq!(content(&json!({ "content": { "a": 1 } })), r#"{"a":1}"#);
         assert_eq!(content(&json!({ "content": "k" })), "k");
     }

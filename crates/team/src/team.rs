@@ -70,13 +70,14 @@ impl Team {
         let fields = Fields::of("", document)?;
         fields.only(&FIELDS)?;
         let name = fields.id("name")?;
+        let agents = member::parse_all(&fields, &name)?;
         let team = Self {
             process: process(&fields)?,
             entry: fields.text("entry")?.map(str::to_owned),
             share: fields.flag("enable_share_context")?.unwrap_or(true),
             model: fields.object("model")?.unwrap_or_else(|| Value::Object(Map::new())),
-            limits: Limits::parse(&fields)?,
-            agents: member::parse_all(&fields, &name)?,
+            limits: Limits::parse(&fields, agents.len())?,
+            agents,
             description: fields.text("description")?.map(str::to_owned),
             tools: tools(&fields)?,
             profiles: profiles(&fields)?,

@@ -24,7 +24,7 @@ use crate::{
     trouble::Trouble,
 };
 use cardwire_llm::{ChatModel, ModelAnswer, ModelError, ModelInfo, ModelRequest, ToolCall};
-use cardwire_model::Provider;
+use cardwire_model::{Provider, limits};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::{
@@ -348,19 +348,30 @@ impl Turn<'_> {
                 Outcome::Ends(answer, ending) => {
                     cards.push(card::result(self.desk, &call.id, &call.name, &answer));
                     let ending = ending.after(replies(transcript, &transcript.own_calls()));
-                    self.desk.finish(&ending, cards, None).await?;
+                    let last = self.append_most(cards).await?;
+                    self.desk.finish(&ending, last, None).await?;
                     return Ok(Some(Rest::Ended));
                 }
             }
         }
-        if !cards.is_empty() {
-            self.desk.append(cards, None).await?;
+        let last = self.append_most(cards).await?;
+        if !last.is_empty() {
+            self.desk.append(last, None).await?;
         }
         if waits.is_empty() {
             return Ok(None);
         }
         self.desk.suspend(&waits, longest).await?;
         Ok(Some(Rest::Waits))
+    }
+
+    /// Appends cards until so many are left as one request takes, and gives those.
+    async fn append_most(&self, mut cards: Vec<Value>) -> Result<Vec<Value>, Trouble> {
+        while cards.len() > limits::TURN_CARDS {
+            let rest = cards.split_off(limits::TURN_CARDS);
+            self.desk.append(std::mem::replace(&mut cards, rest), None).await?;
+        }
+        Ok(cards)
     }
 }
 

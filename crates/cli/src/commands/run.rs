@@ -274,22 +274,21 @@ impl Run<'_> {
     }
 
     async fn tell(&self, ended: &Value, view: &View, team: &TeamFile) -> Result<(), Failure> {
-        let deliverable = match ended["deliverable_card_id"].as_str() {
+        let mut card = match ended["deliverable_card_id"].as_str() {
             Some(id) => {
-                let card = self.client.get(&Route::in_project(self.project, &["cards", id])?).await?;
-                card.parse::<Value>()?["content"].take()
+                self.client.get(&Route::in_project(self.project, &["cards", id])?).await?.parse::<Value>()?
             }
             None => Value::Null,
         };
         let is_success = ended["status"] == "success";
         if self.output.json {
-            let deliverable = if is_success { deliverable } else { Value::Null };
+            let deliverable = if is_success { card["content"].take() } else { Value::Null };
             self.tell_programs(ended, view, team, &deliverable, &[])?;
         } else {
             view.summary(self.output)?;
             if is_success {
                 self.output.line("")?;
-                self.output.line(text::clean_lines(&cardwire_team::text_of(&deliverable)))?;
+                self.output.line(text::words(&card))?;
             }
             self.inspect(view);
         }

@@ -108,7 +108,7 @@ pub(super) async fn run(
     let fork = Fork { client, project, args, turn };
     let forked = fork.make(&original).await?;
     let ended = fork.end(&forked).await?;
-    let sides = [fork.side(&original).await?, fork.side(&ended).await?];
+    let sides = [fork.side(&original, output).await?, fork.side(&ended, output).await?];
     if output.json {
         return output.json(&json!({ "original": sides[0], "fork": sides[1] }).to_string());
     }
@@ -295,21 +295,24 @@ impl Fork<'_> {
     }
 
     /// What a turn came to, and what it spent.
-    async fn side(&self, turn: &Value) -> Result<Value, Failure> {
+    async fn side(&self, turn: &Value, output: Output) -> Result<Value, Failure> {
         let id = cell(&turn["agent_turn_id"]);
         let route = self.route(&["cost"])?.query("agent_turn_id", Some(&id)).query("by", Some("turn"));
         let cost: Value = self.client.get(&route).await?.parse()?;
         let spent = &cost["total"];
         let delivered = match turn["deliverable_card_id"].as_str() {
-            Some(card) => self.get(&["cards", card]).await?["content"].take(),
+            Some(card) => self.get(&["cards", card]).await?,
             None => Value::Null,
         };
-        let output = cardwire_team::text_of(&delivered);
+        let delivered = match output.json {
+            true => cardwire_team::text_of(&delivered["content"]),
+            false => text::words(&delivered),
+        };
         Ok(json!({
             "agent_turn_id": id, "agent_id": turn["agent_id"], "status": turn["status"], "error": turn["error"],
             "error_code": turn["error_code"], "calls": spent["calls"], "input_tokens": spent["input_tokens"],
             "output_tokens": spent["output_tokens"], "cost_micros": spent["cost_micros"],
-            "cost": dollars(spent["cost_micros"].as_u64().unwrap_or(0)), "output": output,
+            "cost": dollars(spent["cost_micros"].as_u64().unwrap_or(0)), "output": delivered,
         }))
     }
 }

@@ -43,9 +43,11 @@ const MAX_SECONDS: u32 = limits::RESUME_SECONDS_MAX;
 const MAX_PARALLEL: u32 = limits::FORK_TASKS_MAX as u32;
 
 impl Limits {
-    /// Reads the team's `limits`.
-    pub(super) fn parse(team: &Fields<'_>) -> Result<Self, Invalid> {
+    /// Reads the limits of a team of so many. Where nothing is said, there is a round for each of them.
+    pub(super) fn parse(team: &Fields<'_>, members: usize) -> Result<Self, Invalid> {
         let plain = Self::default();
+        let each = u32::try_from(members).unwrap_or(u32::MAX);
+        let plain = Self { max_rounds: plain.max_rounds.max(each), ..plain };
         let Some(given) = team.fields("limits")? else { return Ok(plain) };
         given.only(&NAMES)?;
         let seconds = |name: &str, default: u32| given.number(name, default, 1..=MAX_SECONDS);

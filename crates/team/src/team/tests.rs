@@ -127,6 +127,16 @@ fn every_limit_has_a_bound() {
     assert_eq!(refused(&with("/limits", json!({ "steps": 3 }))), "limits/steps: is not known");
 }
 
+/// PR-01, PR-11
+#[test]
+fn a_long_line_of_agents_has_a_round_for_each() {
+    for (agents, rounds) in [(100, 100), (101, 101)] {
+        let names: Vec<String> = (0..agents).map(|number| format!("a{number}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        assert_eq!(Team::parse(&document("sequential", &names)).unwrap().limits.max_rounds, rounds);
+    }
+}
+
 /// PR-11
 #[test]
 fn a_team_that_cannot_end_within_its_limit_is_refused() {

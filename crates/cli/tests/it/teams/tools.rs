@@ -52,6 +52,17 @@ fn a_tool_that_nobody_knows_is_answered_and_the_turn_goes_on() {
     });
 }
 
+/// NF-05, SEC-07: a model may make more calls at once than one request takes answers.
+#[test]
+fn more_calls_than_a_request_takes_answers_are_answered_in_parts() {
+    let many = vec![("read_card", json!({ "card_id": "0192f0c123457abc8def0123456789ab" })); 101];
+    let team = crew("sequential", &["a"], json!([calls("a", 1, &many), says("a", "Read.")]));
+    on_both_stores(|stage| {
+        assert_eq!(stage.run(&team, "Go.", &[]).deliverable(), "Read.");
+        assert_eq!(stage.tool_results(&stage.turns_of("a")[0]).len(), 101);
+    });
+}
+
 /// TD-06: an update by itself, a list of them, or under `updates`; what cannot be understood is refused.
 #[test]
 fn a_report_on_the_list_is_taken_in_each_of_its_forms_or_refused() {
