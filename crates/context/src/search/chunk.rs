@@ -4,6 +4,7 @@
 //! part, in order.
 
 use super::cut::pieces;
+use crate::blocks::cut;
 use cardwire_model::limits;
 
 /// A stretch of a document.
@@ -22,19 +23,14 @@ pub fn sections(text: &str, title_hint: Option<&str>) -> Vec<Section> {
     let hint = title_hint.map(str::trim).filter(|title| !title.is_empty());
     let mut sections = vec![];
     for block in blocks(text) {
-        let title = block.title.or(hint).map(cut_title);
+        // Each section has it beside its text, so that it cannot be of any length.
+        let title = block.title.or(hint).map(|title| cut(title, limits::TITLE_CHARS));
         for text in pieces(block.text, limits::SECTION_CHARS) {
             let parts = pieces(text, limits::PART_CHARS).map(str::to_owned).collect();
             sections.push(Section { title: title.map(str::to_owned), text: text.to_owned(), parts });
         }
     }
     sections
-}
-
-/// As much of a heading as a title has. Each section has it beside its text, so that it cannot be of any length.
-fn cut_title(heading: &str) -> &str {
-    let end = heading.char_indices().nth(limits::TITLE_CHARS).map_or(heading.len(), |(end, _)| end);
-    &heading[..end]
 }
 
 /// What stands between two headings, with the first of them.

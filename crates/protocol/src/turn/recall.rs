@@ -105,7 +105,7 @@ mod tests {
             step::{NewStep, TakeStep},
         },
     };
-    use cardwire_model::{CanonicalJson, Hash256, Write};
+    use cardwire_model::{Hash256, Write};
 
     /// A turn that was claimed by its dispatch, and what is recalled of it.
     fn leased_at_once(start: bool) -> (TestAgent, Vec<Snapshot>) {
@@ -209,14 +209,7 @@ mod tests {
         let command = agent.dispatch_command();
         let behind = dispatch::decide(&agent.for_dispatch(&command), &project(), &command, &agent.moment);
         assert_eq!(touches(&behind.unwrap().commit), 1);
-        let step = NewStep {
-            id: Some("step_1".parse().unwrap()),
-            phase: "call".to_owned(),
-            status: None,
-            call_id: None,
-            request_box: None,
-            metadata: CanonicalJson::empty_object(),
-        };
+        let step = NewStep { id: Some("step_1".parse().unwrap()), ..TestAgent::new_step() };
         let step = decided(&Command::Step(TakeStep { fence, step, records: vec![] }));
         assert_eq!(touches(&step), 0);
         assert_eq!(steps(&step).map(|step| step.id.as_str()).collect::<Vec<_>>(), ["step_1"]);

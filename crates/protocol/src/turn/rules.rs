@@ -413,14 +413,7 @@ fn a_silent_turn_is_taken_away() {
 #[test]
 fn a_step_on_rows_of_before_needs_a_turn_that_was_left_alone() {
     let (mut agent, fence) = TestAgent::running();
-    let step = NewStep {
-        id: None,
-        phase: "call".to_owned(),
-        status: None,
-        call_id: None,
-        request_box: None,
-        metadata: json("{}"),
-    };
+    let step = TestAgent::new_step();
     let step = TakeStep { fence: fence.clone(), step, records: vec![] };
     let decided = |agent: &TestAgent| {
         let seen = agent.for_turn(fence.turn_id);
@@ -455,10 +448,9 @@ fn a_step_that_is_written_again_keeps_its_call() {
         let step = NewStep {
             id: Some("step_1".parse().unwrap()),
             phase: phase.to_owned(),
-            status: None,
             call_id: call.map(str::to_owned),
             request_box,
-            metadata: json("{}"),
+            ..TestAgent::new_step()
         };
         agent.run(&Command::Step(TakeStep { fence: fence.clone(), step, records: vec![] })).unwrap();
         let step = agent.steps[0].clone();

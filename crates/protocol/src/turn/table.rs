@@ -8,13 +8,10 @@ use super::{
     reap::{Cause, Reap},
     release::Release,
     report::AfterExecution,
-    step::{NewStep, TakeStep},
+    step::TakeStep,
     stop::Stop,
 };
-use crate::{
-    Rejection,
-    fixtures::agent::{TestAgent, json},
-};
+use crate::{Rejection, fixtures::agent::TestAgent};
 use cardwire_model::{InboxId, Status, TurnEpoch, TurnId, card::ToolStatus};
 use std::fmt::Write as _;
 
@@ -69,14 +66,7 @@ fn release(fence: &Fence) -> Release {
 /// Every command, ready to be tried.
 fn commands(case: &Case) -> Vec<(&'static str, Command)> {
     let (agent, fence) = (&case.agent, &case.fence);
-    let step = NewStep {
-        id: None,
-        phase: "p".to_owned(),
-        status: None,
-        call_id: None,
-        request_box: None,
-        metadata: json("{}"),
-    };
+    let step = TestAgent::new_step();
     let remains = Remains::default();
     vec![
         ("start, resume", Command::Start(fence.clone())),

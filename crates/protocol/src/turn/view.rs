@@ -73,14 +73,8 @@ pub fn order(context: &[CardId], output: &[CardId], watermark: usize) -> Vec<Car
 mod tests {
     use super::*;
     use crate::{
-        fixtures::{
-            agent::{TestAgent, json},
-            card_id,
-        },
-        turn::{
-            Command,
-            step::{NewStep, TakeStep},
-        },
+        fixtures::{agent::TestAgent, card_id},
+        turn::{Command, step::TakeStep},
     };
     use cardwire_model::{CanonicalJson, CardDraft, Origin, Timestamp};
     use std::sync::Arc;
@@ -151,14 +145,7 @@ mod tests {
     #[test]
     fn a_turn_is_in_its_newest_step_and_in_none_of_an_earlier_turn() {
         let (mut agent, fence) = TestAgent::running();
-        let step = NewStep {
-            id: None,
-            phase: "call".to_owned(),
-            status: None,
-            call_id: None,
-            request_box: None,
-            metadata: json("{}"),
-        };
+        let step = TestAgent::new_step();
         agent.run(&Command::Step(TakeStep { fence: fence.clone(), step, records: vec![] })).unwrap();
         let in_step = |agent: &TestAgent, newest: Option<Step>| {
             current_step(agent.head.as_ref().unwrap().live.as_ref().unwrap(), newest)
