@@ -3,9 +3,11 @@
 use crate::{Caller, Kernel, KernelError};
 use cardwire_model::{ChainHead, Realm};
 use cardwire_protocol::audit;
-use cardwire_store::{CommitError, RowFilter};
+use cardwire_store::{CommitError, RowFilter, StoreError};
 
 const PAGE: usize = 500;
+/// Cards are read whole, and one may have a megabyte.
+const CARD_PAGE: usize = 32;
 /// Bad cards named per realm; the rest are counted.
 const NAMED: usize = 20;
 
@@ -85,9 +87,23 @@ impl Kernel {
 
     async fn verify_cards(&self, report: &mut RealmReport) -> Result<(), KernelError> {
         let Realm::Project(project) = report.realm.clone() else { return Ok(()) };
-        let mut after = None;
+        let (mut after, mut size) = (None, CARD_PAGE);
         loop {
-            let page = self.store.scan_cards(&project, after, PAGE).await?;
+            let page = match self.store.scan_cards(&project, after, size).await {
+                Ok(page) => page,
+                // One by one, up to the one that cannot be read.
+                Err(StoreError::Damaged(_)) if size > 1 => {
+                    size = 1;
+                    continue;
+                }
+                Err(StoreError::Damaged(why)) => {
+                    // It has no id that could be told, and nothing is known of what comes behind it.
+                    tracing::error!(%project, after = ?after, why, "the next card cannot be read");
+                    report.bad_cards += 1;
+                    return Ok(());
+                }
+                Err(error) => return Err(error.into()),
+            };
             for card in &page {
                 report.cards += 1;
                 if !card.is_intact() {
@@ -105,9 +121,20 @@ impl Kernel {
     }
 
     async fn verify_chain(&self, report: &mut RealmReport) -> Result<(), KernelError> {
-        let mut head = ChainHead::START;
+        let (mut head, mut size) = (ChainHead::START, PAGE);
         loop {
-            let page = self.store.audit_chain(&report.realm, head.position, PAGE).await?;
+            let page = match self.store.audit_chain(&report.realm, head.position, size).await {
+                Ok(page) => page,
+                Err(StoreError::Damaged(_)) if size > 1 => {
+                    size = 1;
+                    continue;
+                }
+                Err(StoreError::Damaged(_)) => {
+                    report.broken_at = Some(head.position + 1);
+                    break;
+                }
+                Err(error) => return Err(error.into()),
+            };
             if page.is_empty() {
                 break;
             }
@@ -122,7 +149,15 @@ impl Kernel {
         report.sealed = head.position;
         let mut before = None;
         loop {
-            let page = self.store.audit(&report.realm, &RowFilter::default(), before, PAGE).await?;
+            let page = match self.store.audit(&report.realm, &RowFilter::default(), before, PAGE).await {
+                Ok(page) => page,
+                // A row that cannot be read is none that fits, sealed or not.
+                Err(StoreError::Damaged(_)) => {
+                    report.broken_at = report.broken_at.or(Some(head.position + 1));
+                    return Ok(());
+                }
+                Err(error) => return Err(error.into()),
+            };
             report.unsealed += page.iter().filter(|row| row.sealed.is_none()).count() as u64;
             match page.last() {
                 Some(last) => before = Some(last.seq),

@@ -68,6 +68,7 @@ impl Card {
     /// Whether the stored hashes belong to the stored bytes, and what was read out of the metadata still is what it says.
     pub fn is_intact(&self) -> bool {
         draft::Named::read(&self.metadata).is_ok_and(|named| named.fits(self))
+            && self.expires_at == self.ttl_seconds.map(|ttl| self.created_at.plus_seconds(ttl.into()))
             && self.content_hash == Hash256::of(self.content.as_bytes())
             && self.fact_hash
                 == fact_hash(

@@ -1,6 +1,6 @@
 //! Refusals of malformed values: each names the field, so that a caller can mend the request.
 
-use crate::inbox::names;
+use crate::{inbox::names, limits};
 use thiserror::Error;
 
 names! {
@@ -80,6 +80,26 @@ impl Invalid {
         } else {
             Err(Self::TooLarge { field: field.to_owned(), limit, actual, unit })
         }
+    }
+
+    /// Checks a name that others chose, such as a model its calls: short, printable, not blank.
+    pub fn check_printable(field: &str, name: &str) -> Result<(), Self> {
+        Self::check_printable_within(field, name, limits::NAME_CHARS)
+    }
+
+    /// [`Self::check_printable`] for a name that may have so many characters.
+    pub fn check_printable_within(field: &str, name: &str, most: usize) -> Result<(), Self> {
+        let legal =
+            !name.trim().is_empty() && name.chars().count() <= most && !name.chars().any(char::is_control);
+        let reason = || format!("must be 1 to {most} printable characters, not blank");
+        if legal { Ok(()) } else { Err(Self::field(field, reason())) }
+    }
+
+    /// The same refusal of a field within another.
+    #[must_use]
+    pub fn under(self, parent: &str) -> Self {
+        let field = format!("{parent}/{}", self.field_name());
+        self.at(field)
     }
 
     /// The same refusal of a field that is called `field` where it was given.

@@ -1,6 +1,6 @@
 //! Names given by people: `[A-Za-z0-9_-]{1,128}`. They travel in URLs and NATS subjects, so nothing else passes.
 
-use crate::{Invalid, limits};
+use crate::{Hash256, Invalid, limits};
 use std::{fmt, str::FromStr, sync::Arc};
 
 macro_rules! slug {
@@ -37,6 +37,18 @@ macro_rules! slug {
             }
         }
     };
+}
+
+/// A name made of others, or its beginning and a hash of the whole where it is longer than `most`, so that two that begin alike
+/// stay two.
+pub fn shortened(name: String, most: usize) -> String {
+    const DIGITS: usize = 16;
+    if name.chars().count() <= most {
+        return name;
+    }
+    let hash = Hash256::of(name.as_bytes()).to_string();
+    let kept: String = name.chars().take(most.saturating_sub(DIGITS + 1)).collect();
+    format!("{kept}_{}", &hash[..DIGITS])
 }
 
 impl AgentId {

@@ -2,6 +2,8 @@
 DO $roles$
 DECLARE
     wanted text;
+    -- Since PostgreSQL 16 who makes a role is a member of it that may not become it, until that is granted as well.
+    needed text := CASE WHEN current_setting('server_version_num')::integer >= 160000 THEN 'SET' ELSE 'MEMBER' END;
 BEGIN
     FOREACH wanted IN ARRAY ARRAY['{owner}', '{app}', '{system}'] LOOP
         BEGIN
@@ -13,7 +15,7 @@ BEGIN
         END;
         BEGIN
             -- A superuser may become anybody; anybody else must be a member.
-            IF NOT pg_has_role(session_user, wanted, 'MEMBER') THEN
+            IF NOT pg_has_role(session_user, wanted, needed) THEN
                 EXECUTE format('GRANT %I TO %I', wanted, session_user);
             END IF;
         EXCEPTION WHEN duplicate_object OR unique_violation THEN

@@ -179,7 +179,8 @@ async fn hold(
     )
     .await;
     let rows = begun.and(named).and(rows).map_err(store_error)?;
-    rows::all(&rows, claimable)
+    let readable = |row| rows::readable(claimable(row), project).transpose();
+    rows.iter().filter_map(readable).collect()
 }
 
 /// The row, its agent's head and its turn stand side by side.

@@ -54,7 +54,8 @@ impl Pools {
     /// All of them read by index only: every statement names a key or an index, and a plan that was made while a table
     /// was small would otherwise read all of it when it has grown. A statement is planned once, because planning it
     /// for each value costs several times as much as running it; and run by one process, because starting others costs
-    /// more than what there is to read.
+    /// more than what there is to read. What a commit checks after it has a lock must be seen as it is then, whatever the
+    /// database has for its default.
     fn of_role(&self, role: &str, more: &str, size: usize) -> Result<Pool, StoreError> {
         let timeout = self.settings.statement_timeout.as_millis();
         let options = self.options(&[
@@ -63,6 +64,7 @@ impl Pools {
             format!("-c statement_timeout={timeout} -c idle_in_transaction_session_timeout={timeout}"),
             "-c jit=off -c enable_seqscan=off -c plan_cache_mode=force_generic_plan".to_owned(),
             "-c max_parallel_workers_per_gather=0".to_owned(),
+            r"-c default_transaction_isolation=read\ committed".to_owned(),
             more.to_owned(),
         ]);
         self.build(options, size)

@@ -114,6 +114,18 @@ pub(crate) fn all<T>(rows: &[Row], read: impl FnMut(&Row) -> Read<T>) -> Read<Ve
     rows.iter().map(read).collect()
 }
 
+/// What a row says; nothing if it cannot be read, so that one such row never stops the rest (NF-09).
+pub(crate) fn readable<T>(read: Read<T>, whose: &str) -> Read<Option<T>> {
+    match read {
+        Ok(row) => Ok(Some(row)),
+        Err(error @ StoreError::Damaged(_)) => {
+            tracing::error!(%error, whose, "a stored row cannot be read, and is passed over");
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
 /// Reads the one row there may be.
 pub(crate) fn first<T>(rows: &[Row], read: impl FnOnce(&Row) -> Read<T>) -> Read<Option<T>> {
     rows.first().map(read).transpose()

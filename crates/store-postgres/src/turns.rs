@@ -33,12 +33,25 @@ impl Turns for PostgresStore {
         after: Option<&(ProjectId, AgentId)>,
         limit: usize,
     ) -> Read<Vec<Watched>> {
-        // Every name sorts after the empty one.
-        let (project, agent) = after.map_or(("", ""), |(project, agent)| (project.as_str(), agent.as_str()));
+        let (mut found, mut after) = (vec![], after.cloned());
         let times = [horizon.dispatched, horizon.running, horizon.resume].map(Timestamp::micros);
-        let params: [Param<'_>; 6] = [&project, &agent, &times[0], &times[1], &times[2], &to_limit(limit)];
-        let rows = across(&self.system, sql::DUE_HEADS, &params).await?;
-        rows::all(&rows, watched)
+        // Rows that cannot be read are passed over, and a short page would be the last one.
+        loop {
+            // Every name sorts after the empty one.
+            let (project, agent) =
+                after.as_ref().map_or(("", ""), |(project, agent)| (project.as_str(), agent.as_str()));
+            let rest = limit - found.len();
+            let params: [Param<'_>; 6] = [&project, &agent, &times[0], &times[1], &times[2], &to_limit(rest)];
+            let rows = across(&self.system, sql::DUE_HEADS, &params).await?;
+            for row in &rows {
+                let agent: AgentId = name(row, 3, "an agent's name")?;
+                found.extend(rows::readable(watched(row), agent.as_str())?);
+                after = Some((name(row, 0, "a project's name")?, agent));
+            }
+            if rows.len() < rest || found.len() == limit {
+                return Ok(found);
+            }
+        }
     }
 
     async fn due_items(
@@ -47,12 +60,23 @@ impl Turns for PostgresStore {
         after: Option<&(ProjectId, InboxId)>,
         limit: usize,
     ) -> Read<Vec<Watched>> {
-        let (project, inbox) =
-            after.map_or(("", Uuid::nil()), |(project, inbox)| (project.as_str(), inbox.uuid()));
+        let (mut found, mut after) = (vec![], after.cloned());
         let times = [horizon.pending, horizon.processing].map(Timestamp::micros);
-        let params: [Param<'_>; 5] = [&project, &inbox, &times[0], &times[1], &to_limit(limit)];
-        let rows = across(&self.system, sql::DUE_ITEMS, &params).await?;
-        rows::all(&rows, watched)
+        loop {
+            let (project, inbox) =
+                after.as_ref().map_or(("", Uuid::nil()), |(project, inbox)| (project.as_str(), inbox.uuid()));
+            let rest = limit - found.len();
+            let params: [Param<'_>; 5] = [&project, &inbox, &times[0], &times[1], &to_limit(rest)];
+            let rows = across(&self.system, sql::DUE_ITEMS, &params).await?;
+            for row in &rows {
+                let inbox = InboxId::from_uuid(rows::get(row, 3)?);
+                found.extend(rows::readable(watched(row), &inbox.to_string())?);
+                after = Some((name(row, 0, "a project's name")?, inbox));
+            }
+            if rows.len() < rest || found.len() == limit {
+                return Ok(found);
+            }
+        }
     }
 
     async fn heads(&self, project: &ProjectId, after: Option<&AgentId>, limit: usize) -> Read<Vec<Head>> {

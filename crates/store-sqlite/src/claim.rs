@@ -3,7 +3,13 @@
 //!
 //! What becomes of the rows is decided by the caller's pure function; this file must not know.
 
-use crate::{codec, error::store_error, load, select::all, sql};
+use crate::{
+    codec,
+    error::store_error,
+    load,
+    select::{all, readable},
+    sql,
+};
 use cardwire_model::{Commit, InboxItem, InboxKind, ProjectId};
 use cardwire_store::{ClaimQuery, Claimable, CommitError, DecideClaim, StoreError};
 use rusqlite::{Connection, Result as SqlResult, types::ToSqlOutput};
@@ -57,12 +63,16 @@ impl Claim {
     fn find(&self, conn: &Connection) -> SqlResult<BTreeMap<ProjectId, Vec<Claimable>>> {
         let limit = i64::try_from(self.query.limit).unwrap_or(i64::MAX);
         let found = all(conn, sql::CLAIMABLE, self.params(limit), |row| {
-            Ok((codec::slug::<ProjectId>(row, codec::INBOX_COLUMNS)?, codec::inbox_item(row)?))
+            let project = codec::slug::<ProjectId>(row, codec::INBOX_COLUMNS)?;
+            Ok((readable(codec::inbox_item(row), project.as_str())?, project))
         })?;
         let mut by_project: BTreeMap<_, Vec<_>> = BTreeMap::new();
-        for (project, item) in found {
-            let row = claimable(conn, &project, item)?;
-            by_project.entry(project).or_default().push(row);
+        for (item, project) in found {
+            let Some(item) = item else { continue };
+            let turn = item.turn_id;
+            if let Some(row) = readable(claimable(conn, &project, item), &turn.to_string())? {
+                by_project.entry(project).or_default().push(row);
+            }
         }
         Ok(by_project)
     }

@@ -18,8 +18,20 @@ pub(crate) fn store_error(error: Error) -> StoreError {
             | ErrorCode::PermissionDenied,
         ) => StoreError::Unavailable(message),
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => StoreError::Damaged(message),
+        None if is_damage(&error) => StoreError::Damaged(message),
         Some(_) | None => StoreError::Internal(message),
     }
+}
+
+/// Whether a row holds what its reader cannot read.
+pub(crate) const fn is_damage(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::FromSqlConversionFailure(..)
+            | Error::InvalidColumnType(..)
+            | Error::IntegralValueOutOfRange(..)
+            | Error::Utf8Error(..)
+    )
 }
 
 /// A unique key that is taken means that somebody else was first.

@@ -1,5 +1,6 @@
 //! The two shapes of every read: at most one row, or all of them.
 
+use crate::error::is_damage;
 use rusqlite::{Connection, OptionalExtension, Params, Result, Row};
 
 pub(crate) fn one<T>(
@@ -9,6 +10,18 @@ pub(crate) fn one<T>(
     read: impl FnOnce(&Row<'_>) -> Result<T>,
 ) -> Result<Option<T>> {
     conn.prepare_cached(statement)?.query_row(params, read).optional()
+}
+
+/// What a row says; nothing if it cannot be read, so that one such row never stops the rest (NF-09).
+pub(crate) fn readable<T>(read: Result<T>, whose: &str) -> Result<Option<T>> {
+    match read {
+        Ok(row) => Ok(Some(row)),
+        Err(error) if is_damage(&error) => {
+            tracing::error!(%error, whose, "a stored row cannot be read, and is passed over");
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
 }
 
 pub(crate) fn all<T>(

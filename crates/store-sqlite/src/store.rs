@@ -8,7 +8,7 @@ use crate::{
     lock::{self, Holder},
     migrate::{self, MigrateError},
     readers::Readers,
-    select::all,
+    select::{all, readable},
     sql,
     write_back::{Bounds, Log, WriteBack},
     writer::{self, Job, Work, Written},
@@ -167,8 +167,11 @@ impl Store for SqliteStore {
             let realms: Vec<String> = all(conn, sql::UNSEALED_REALMS, [], |row| row.get(0))?;
             let mut found = Vec::with_capacity(realms.len());
             for key in realms {
-                let rows = all(conn, sql::UNSEALED_AUDIT, params![key, limit as i64], codec::audit)?;
-                found.push((chain_head(conn, &key)?, rows, key));
+                // What cannot be read cannot be sealed, and nothing after it; other realms go on.
+                let rows = all(conn, sql::UNSEALED_AUDIT, params![key, limit as i64], codec::audit);
+                if let Some(rows) = readable(rows, &key)? {
+                    found.push((chain_head(conn, &key)?, rows, key));
+                }
             }
             Ok(found)
         };

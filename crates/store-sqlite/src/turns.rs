@@ -4,7 +4,7 @@ use crate::{
     catalog::NO_ID,
     claim::Claim,
     codec, load,
-    select::{all, one},
+    select::{all, one, readable},
     sql,
     store::SqliteStore,
 };
@@ -17,12 +17,25 @@ use cardwire_store::{
     ClaimQuery, CommitError, DecideClaim, Horizon, RosterFilter, Rostered, RowFilter, StoreError, Turns,
     Watched,
 };
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Row, params};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
 /// Sorts behind every id.
 pub(crate) const PAST_IDS: [u8; 17] = [u8::MAX; 17];
+
+fn watched_head(conn: &Connection, project: &ProjectId, row: &Row<'_>) -> rusqlite::Result<Watched> {
+    let head = codec::head(row)?;
+    let live = head.live.as_ref().map(|live| live.inbox_id);
+    let item = live.map(|id| load::inbox_item(conn, project.as_str(), id)).transpose()?.flatten();
+    Ok(Watched { project: project.clone(), head: Some(head), item })
+}
+
+fn watched_item(conn: &Connection, project: &ProjectId, row: &Row<'_>) -> rusqlite::Result<Watched> {
+    let item = codec::inbox_item(row)?;
+    let head = load::head(conn, project.as_str(), &item.agent_id)?;
+    Ok(Watched { project: project.clone(), head, item: Some(item) })
+}
 
 #[async_trait]
 impl Turns for SqliteStore {
@@ -40,25 +53,35 @@ impl Turns for SqliteStore {
         after: Option<&(ProjectId, AgentId)>,
         limit: usize,
     ) -> Result<Vec<Watched>> {
-        let (horizon, after) = (*horizon, after.cloned());
+        let (horizon, mut after) = (*horizon, after.cloned());
         let read = move |conn: &Connection| {
-            let after =
-                after.as_ref().map_or(("", ""), |(project, agent)| (project.as_str(), agent.as_str()));
-            let due = params![
-                after.0,
-                after.1,
-                horizon.dispatched.micros(),
-                horizon.running.micros(),
-                horizon.resume.micros(),
-                limit as i64,
-            ];
-            all(conn, sql::DUE_HEADS, due, |row| {
-                let (project, head) =
-                    (codec::slug::<ProjectId>(row, codec::HEAD_COLUMNS)?, codec::head(row)?);
-                let live = head.live.as_ref().map(|live| live.inbox_id);
-                let item = live.map(|id| load::inbox_item(conn, project.as_str(), id)).transpose()?.flatten();
-                Ok(Watched { project, head: Some(head), item })
-            })
+            let mut found = vec![];
+            // Rows that cannot be read are passed over, and a short page would be the last one.
+            loop {
+                let (project, agent) =
+                    after.as_ref().map_or(("", ""), |(project, agent)| (project.as_str(), agent.as_str()));
+                let rest = limit - found.len();
+                let due = params![
+                    project,
+                    agent,
+                    horizon.dispatched.micros(),
+                    horizon.running.micros(),
+                    horizon.resume.micros(),
+                    rest as i64,
+                ];
+                let page = all(conn, sql::DUE_HEADS, due, |row| {
+                    let project = codec::slug::<ProjectId>(row, codec::HEAD_COLUMNS)?;
+                    let agent = codec::slug::<AgentId>(row, 0)?;
+                    let watched = readable(watched_head(conn, &project, row), agent.as_str())?;
+                    Ok(((project, agent), watched))
+                })?;
+                let is_last = page.len() < rest;
+                after = page.last().map(|(key, _)| key.clone());
+                found.extend(page.into_iter().filter_map(|(_, watched)| watched));
+                if is_last || found.len() == limit {
+                    return Ok(found);
+                }
+            }
         };
         self.readers.read(read).await
     }
@@ -69,22 +92,32 @@ impl Turns for SqliteStore {
         after: Option<&(ProjectId, InboxId)>,
         limit: usize,
     ) -> Result<Vec<Watched>> {
-        let (horizon, after) = (*horizon, after.cloned());
+        let (horizon, mut after) = (*horizon, after.cloned());
         let read = move |conn: &Connection| {
-            let id = after.as_ref().map(|(_, id)| id.uuid());
-            let due = params![
-                after.as_ref().map_or("", |(project, _)| project.as_str()),
-                id.as_ref().map_or(&NO_ID[..], |id| &id.as_bytes()[..]),
-                horizon.pending.micros(),
-                horizon.processing.micros(),
-                limit as i64,
-            ];
-            all(conn, sql::DUE_ITEMS, due, |row| {
-                let project = codec::slug::<ProjectId>(row, codec::INBOX_COLUMNS)?;
-                let item = codec::inbox_item(row)?;
-                let head = load::head(conn, project.as_str(), &item.agent_id)?;
-                Ok(Watched { project, head, item: Some(item) })
-            })
+            let mut found = vec![];
+            loop {
+                let id = after.as_ref().map(|(_, id)| id.uuid());
+                let rest = limit - found.len();
+                let due = params![
+                    after.as_ref().map_or("", |(project, _)| project.as_str()),
+                    id.as_ref().map_or(&NO_ID[..], |id| &id.as_bytes()[..]),
+                    horizon.pending.micros(),
+                    horizon.processing.micros(),
+                    rest as i64,
+                ];
+                let page = all(conn, sql::DUE_ITEMS, due, |row| {
+                    let project = codec::slug::<ProjectId>(row, codec::INBOX_COLUMNS)?;
+                    let id = InboxId::from_uuid(codec::uuid(row, 0)?);
+                    let watched = readable(watched_item(conn, &project, row), &id.to_string())?;
+                    Ok(((project, id), watched))
+                })?;
+                let is_last = page.len() < rest;
+                after = page.last().map(|(key, _)| key.clone());
+                found.extend(page.into_iter().filter_map(|(_, watched)| watched));
+                if is_last || found.len() == limit {
+                    return Ok(found);
+                }
+            }
         };
         self.readers.read(read).await
     }

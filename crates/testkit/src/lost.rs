@@ -2,11 +2,14 @@
 //!
 //! No commit removes a head, so a backend's own test says how its head is lost; the rest is the same for all.
 
-use crate::fixtures::{ProjectBuilder, SeededIds, agent_id, at, idle_head, live_head, project_id};
+use crate::fixtures::{
+    ProjectBuilder, SeededIds, agent_id, at, idle_head, live_head, project_id, turn_item, worker_target,
+};
 use cardwire_model::{
     AgentId, Commit, Conflict, Head, Keys, Live, LiveState, Lost, Nudge, ProjectId, Realm, TurnEpoch, Write,
 };
-use cardwire_store::{CommitError, Store};
+use cardwire_store::{ClaimQuery, CommitError, DecideClaim, Horizon, Store};
+use std::sync::{Arc, Mutex};
 
 /// Loses the heads of an empty store with `lose`, and checks what is left of them: the head as it was last created or
 /// moved, without what nudges changed since, and with no turns waiting; and that it keeps out an older one.
@@ -91,6 +94,71 @@ pub async fn assert_copies_survive(store: &dyn Store, lose: impl AsyncFn(&Projec
     let keys = Keys { agent: Some(other), ..Keys::default() };
     let found = store.load(&Realm::from(project.clone()), &keys).await.unwrap();
     assert_eq!(found.lost.and_then(|lost| lost.copy), Some(beside));
+}
+
+/// Makes the head of one of five agents unreadable with `damage`, and checks that the watchdog and claims still find the
+/// others, page by page (NF-09, WD-13).
+pub async fn assert_an_unreadable_head_stops_nobody(
+    store: &dyn Store,
+    damage: impl AsyncFn(&ProjectId, &AgentId),
+) {
+    let (project, mut ids) = (project_id("p1"), SeededIds::new(12));
+    let mut commit = Commit::new(project.clone());
+    commit.writes.push(Write::CreateProject(ProjectBuilder::new(project.clone()).build()));
+    for name in ["a", "b", "c", "d", "e"] {
+        let box_id = ids.card_box();
+        let item = turn_item(&mut ids, name, box_id);
+        let mut head = live_head(&mut ids, agent_id(name), LiveState::Dispatched);
+        if let Some(live) = &mut head.live {
+            (live.turn_id, live.inbox_id) = (item.turn_id, item.id);
+        }
+        commit.writes.extend([Write::CreateHead(Box::new(head)), Write::Enqueue(Box::new(item))]);
+    }
+    store.commit(commit).await.unwrap();
+    for name in ["b", "c"] {
+        damage(&project, &agent_id(name)).await;
+    }
+
+    let now = at(1_000);
+    let horizon = Horizon { dispatched: now, running: now, resume: now, pending: now, processing: now };
+    let expected = ["a", "d", "e"].map(agent_id);
+    for limit in 1..=6 {
+        let (mut heads, mut after) = (vec![], None);
+        loop {
+            let page = store.due_heads(&horizon, after.as_ref(), limit).await.unwrap();
+            let found = page.iter().filter_map(|row| row.head.as_ref());
+            heads.extend(found.map(|head| head.agent_id.clone()));
+            after = heads.last().map(|agent| (project.clone(), agent.clone()));
+            if page.len() < limit {
+                break;
+            }
+        }
+        assert_eq!(heads, expected, "{limit}");
+        let (mut items, mut after) = (vec![], None);
+        loop {
+            let page = store.due_items(&horizon, after.as_ref(), limit).await.unwrap();
+            items.extend(page.iter().filter_map(|row| row.item.clone()));
+            after = items.last().map(|item| (project.clone(), item.id));
+            if page.len() < limit {
+                break;
+            }
+        }
+        assert_eq!(
+            items.iter().map(|item| &item.agent_id).collect::<Vec<_>>(),
+            expected.each_ref(),
+            "{limit}"
+        );
+    }
+
+    let given = Arc::new(Mutex::new(vec![]));
+    let seen = Arc::clone(&given);
+    let look: DecideClaim = Arc::new(move |project, rows| {
+        seen.lock().unwrap().extend(rows.into_iter().map(|row| row.item.agent_id));
+        Commit::new(project.clone())
+    });
+    let query = ClaimQuery { worker_target: worker_target("generic"), projects: None, now, limit: 9 };
+    store.claim(&query, look).await.unwrap();
+    assert_eq!(*given.lock().unwrap(), expected);
 }
 
 fn moved_to(from: &Head, to: &Head, is_copied: bool) -> Write {

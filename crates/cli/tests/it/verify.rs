@@ -59,6 +59,29 @@ fn a_changed_audit_row_breaks_its_chain_at_its_place() {
     assert!(run.stdout.contains("p1: the audit row at place 2 does not fit the chain"), "{run:?}");
 }
 
+/// SEC-05: what cannot be read is told like what was changed, and keeps nothing else from being looked at.
+#[test]
+fn a_row_that_cannot_be_read_is_found() {
+    let (home, _) = home_with_card();
+    home.ok(&["project", "create", "p2"]);
+    tamper(&home, "UPDATE cards SET origin = 'x'");
+    home.cardwire(&["verify"]).failed(1, "1 bad card, 0 broken audit chains");
+    tamper(&home, "UPDATE audit SET action = 'x' WHERE project_id = 'p1' AND position = 1");
+    let run = home.cardwire(&["verify"]);
+    run.failed(1, "1 bad card, 1 broken audit chain");
+    assert!(run.stdout.contains("p1: the audit row at place 1 does not fit the chain"), "{run:?}");
+    // What is not sealed yet holds up its own project only.
+    tamper(&home, "UPDATE audit SET position = NULL, hash = NULL WHERE project_id = 'p1' AND position = 1");
+    home.ok(&["project", "update", "p2", "--title", "Two"]);
+    let report: Value = serde_json::from_str(&home.cardwire(&["verify", "--json"]).stdout).unwrap();
+    let of = |name: &str| {
+        let realms = report["realms"].as_array().unwrap();
+        realms.iter().find(|realm| realm["project_id"] == name).unwrap().clone()
+    };
+    assert_eq!((&of("p2")["sealed"], &of("p2")["unsealed"]), (&json!(2), &json!(0)), "{report:#}");
+    assert!(of("p1")["broken_at"].is_u64(), "{report:#}");
+}
+
 /// SEC-05
 #[test]
 fn what_is_not_sealed_yet_is_said() {

@@ -318,16 +318,19 @@ impl Collected {
         }
     }
 
+    fn left_out(&mut self, key: &str, error: &str) -> String {
+        tracing::warn!(key, error, "a block is left out");
+        self.warnings.push(format!("{key} is left out: {error}"));
+        String::new()
+    }
+
     /// A block that could not be made is absent; one that is set up wrongly is an error (CC-07).
     fn or_warn(&mut self, key: &str, made: Result<String, ProviderError>) -> Result<String, KernelError> {
         match made {
             Ok(text) => Ok(text),
             Err(ProviderError::Configuration(invalid)) => Err(invalid.into()),
-            Err(ProviderError::Failed(error)) => {
-                tracing::warn!(key, error, "a block is left out");
-                self.warnings.push(format!("{key} is left out: {error}"));
-                Ok(String::new())
-            }
+            Err(ProviderError::Failed(error)) => Ok(self.left_out(key, &error)),
+            Err(ProviderError::Store(error)) => Ok(self.left_out(key, &error.to_string())),
         }
     }
 }

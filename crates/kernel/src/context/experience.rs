@@ -191,8 +191,7 @@ impl Kernel {
     /// The records that were found, in their order.
     async fn records(&self, project: &ProjectId, found: &[Candidate]) -> Result<Vec<Record>, ProviderError> {
         let ids: Vec<CardId> = found.iter().map(|found| found.card_id).collect();
-        let cards = self.get_cards(project, &ids, false).await;
-        let cards = cards.map_err(|error| ProviderError::Failed(error.to_string()))?;
+        let cards = self.get_cards(project, &ids, false).await?;
         let records = cards.iter().filter_map(|card| Record::from_value(&card.content.to_value()).ok());
         Ok(records.collect())
     }

@@ -159,6 +159,7 @@ impl Kernel {
             Ok(chosen) => self.sections_of(project, chosen).await,
             Err(ProviderError::Configuration(invalid)) => Err(invalid.into()),
             Err(ProviderError::Failed(error)) => Err(KernelError::Retriever(error)),
+            Err(ProviderError::Store(error)) => Err(error.into()),
         }
     }
 
@@ -224,17 +225,16 @@ impl Kernel {
         asked: &Asked,
         limit: usize,
     ) -> Result<Vec<Candidate>, ProviderError> {
-        let failed = |error: &dyn std::fmt::Display| ProviderError::Failed(error.to_string());
         let mut found: HashMap<(String, u32), Candidate> = HashMap::new();
         let mut lists: Vec<Vec<(String, u32)>> = vec![];
         if let Some(terms) = &asked.terms {
             let search = SearchQuery { shelf: shelf.clone(), terms: terms.clone(), limit };
-            let hits = self.store.search(project, &search).await.map_err(|error| failed(&error))?;
+            let hits = self.store.search(project, &search).await.map_err(ProviderError::Store)?;
             lists.push(hits.iter().map(|hit| (hit.source.clone(), hit.part)).collect());
             found.extend(hits.into_iter().map(|hit| ((hit.source.clone(), hit.part), candidate(hit))));
         }
         if let Some(meaning) = &asked.meaning {
-            let near = self.nearest(project, shelf, meaning, limit).await.map_err(|error| failed(&error))?;
+            let near = self.nearest(project, shelf, meaning, limit).await?;
             lists.push(near.iter().map(|near| (near.source_id.clone(), near.part)).collect());
             for near in near {
                 found.insert((near.source_id.clone(), near.part), near);
@@ -258,8 +258,7 @@ impl Kernel {
     ) -> Result<Vec<Candidate>, ProviderError> {
         let Some(reranker) = &self.context.reranker else { return Ok(candidates) };
         let ids: Vec<CardId> = candidates.iter().map(|one| one.card_id).collect();
-        let cards = self.get_cards(project, &ids, false).await;
-        let cards = cards.map_err(|error| ProviderError::Failed(error.to_string()))?;
+        let cards = self.get_cards(project, &ids, false).await?;
         let texts: HashMap<CardId, String> = cards.iter().map(|card| (card.id, words(card))).collect();
         let (candidates, texts): (Vec<Candidate>, Vec<String>) = candidates
             .into_iter()

@@ -1,7 +1,9 @@
 //! What a deployment may plug in: blocks of its own, meanings of texts, and a better order of what was found.
 
+use crate::KernelError;
 use async_trait::async_trait;
 use cardwire_model::{AgentId, Embedding, Invalid, ProjectId, SessionKey};
+use cardwire_store::StoreError;
 use serde_json::{Map, Value};
 
 /// For whom a block is made.
@@ -20,12 +22,21 @@ pub struct ProviderRequest<'a> {
 }
 
 /// Why a provider or a retriever gave nothing.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum ProviderError {
     /// It is set up wrongly: whoever asks is told (CC-07).
     Configuration(Invalid),
     /// It failed: the call goes on without the block.
     Failed(String),
+    /// What it reads could not be read.
+    Store(StoreError),
+}
+
+impl From<KernelError> for ProviderError {
+    fn from(error: KernelError) -> Self {
+        let KernelError::Store(error) = error else { return Self::Failed(error.to_string()) };
+        Self::Store(error)
+    }
 }
 
 /// Makes one block.

@@ -91,10 +91,12 @@ async fn damage_is_found_by_verify(api: Api) {
 /// What is kept beside a card's metadata, because it is looked for, must be what that says.
 async fn what_a_card_is_cannot_be_changed_unseen(api: Api) {
     use cardwire_model::{Card, CardId, CardKind, Commit, Origin, ProjectId, Role, Write};
-    let damage: [fn(&mut Card); 3] = [
+    let damage: [fn(&mut Card); 4] = [
         |card| card.kind = CardKind::new("sys.profile").unwrap(),
         |card| card.role = Role::System,
         |card| card.author_id = Some("boss".to_owned()),
+        // Nobody would be shown it any more.
+        |card| card.expires_at = Some(card.created_at),
     ];
     for (number, damage) in damage.into_iter().enumerate() {
         let id: CardId = format!("{:032x}", number + 1).parse().unwrap();
@@ -106,5 +108,5 @@ async fn what_a_card_is_cannot_be_changed_unseen(api: Api) {
     }
     let report = api.post("/admin/verify", serde_json::json!({})).await.expect(200);
     let p1 = report["realms"].as_array().unwrap().iter().find(|realm| realm["project_id"] == "p1").unwrap();
-    assert_eq!(p1["bad_card_ids"].as_array().unwrap().len(), 3, "{p1}");
+    assert_eq!(p1["bad_card_ids"].as_array().unwrap().len(), 4, "{p1}");
 }

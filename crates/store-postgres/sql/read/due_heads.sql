@@ -1,5 +1,5 @@
 -- Live heads at the horizon and idle ones with turns waiting, over all projects, with the row of the live turn.
-SELECT h.project_id, h, i
+SELECT h.project_id, h, i, h.agent_id
 FROM state_agent_state_head h
 LEFT JOIN state_agent_inbox i ON i.project_id = h.project_id AND i.inbox_id = h.inbox_id
 WHERE h.busy AND (h.project_id, h.agent_id) > ($1, $2)

@@ -5,7 +5,7 @@ use cardwire_store::{ClaimQuery, DecideClaim, Horizon, RowFilter, Store, Turns};
 use cardwire_testkit::{
     ProjectBuilder, SeededIds,
     fixtures::{at, project_id, turn_item, worker_target},
-    lost::assert_copies_survive,
+    lost::{assert_an_unreadable_head_stops_nobody, assert_copies_survive},
 };
 use rusqlite::params;
 use std::sync::{Arc, Mutex};
@@ -19,6 +19,21 @@ async fn a_lost_head_leaves_the_copy_of_its_last_move() {
         assert_eq!(conn.execute(lose, params![project.as_str(), agent.as_str()]).unwrap(), 1);
     })
     .await;
+}
+
+/// NF-09, WD-13
+#[tokio::test]
+async fn an_unreadable_head_stops_nobody() {
+    for damage in ["channel_id = NULL", "status = 'x'"] {
+        let (store, directory) = crate::fresh();
+        let conn = crate::connect(&directory);
+        assert_an_unreadable_head_stops_nobody(&store, async |project, agent| {
+            let spoil =
+                format!("UPDATE state_agent_state_head SET {damage} WHERE project_id = ?1 AND agent_id = ?2");
+            assert_eq!(conn.execute(&spoil, params![project.as_str(), agent.as_str()]).unwrap(), 1);
+        })
+        .await;
+    }
 }
 
 #[tokio::test]
