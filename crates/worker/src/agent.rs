@@ -4,7 +4,8 @@
 //! model that is stored is asked for again.
 
 use crate::{
-    card, compact,
+    card::{self, Answer},
+    compact,
     desk::{Composed, Desk, Ending},
     mcp::Mcp,
     models::Models,
@@ -13,18 +14,18 @@ use crate::{
     replies::replies,
     stream, telemetry,
     tools::{
-        Bench, NOTICES, Outcome,
+        Bench, NOTICES, Outcome, approval,
         external::External,
         fields::Field,
-        handoffs,
+        handoffs, handover,
         offer::{self, Offered, Tools},
         submit,
     },
     transcript::Transcript,
     trouble::Trouble,
 };
-use cardwire_llm::{ChatModel, ModelAnswer, ModelError, ModelInfo, ModelRequest, ToolCall};
-use cardwire_model::{Provider, limits};
+use cardwire_llm::{ChatModel, ModelAnswer, ModelError, ModelInfo, ModelRequest, StopReason, ToolCall};
+use cardwire_model::{Invalid, Provider, limits};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::{
@@ -184,6 +185,14 @@ impl Turn<'_> {
         }
         let number = step;
         let mut answer = match self.call(step, &composed).await {
+            Ok(answer) if answer.stop == StopReason::Filtered => {
+                let mut metadata = spent(self.model.info(), &answer);
+                let error = ModelError::Filtered { message: withheld(&answer.text) };
+                metadata["error"] = error.kind().into();
+                let ending = Ending::failed(format!("model_{}", error.kind()), error.to_string());
+                self.desk.finish(&ending, vec![], Some(composed.step("call", "failed", &metadata))).await?;
+                return Ok(Some(Rest::Ended));
+            }
             Ok(answer) => answer,
             Err(error) => {
                 let step = composed.step("call", "failed", &json!({ "error": error.kind() }));
@@ -200,16 +209,30 @@ impl Turn<'_> {
         if !composed.knowledge_refs.is_empty() {
             metadata["knowledge_refs"] = composed.knowledge_refs.clone().into();
         }
+        let is_cut = answer.stop == StopReason::Length;
+        if is_cut {
+            metadata["stop"] = CUT.into();
+        }
         let step = composed.step("call", "done", &metadata);
         if !answer.tool_calls.is_empty() {
             make_distinct(&mut answer.tool_calls, transcript, number);
-            let said = card::thought(self.desk, &answer.text, &answer.tool_calls);
-            self.desk.append(vec![said], Some(step)).await?;
+            let mut cards = vec![card::thought(self.desk, &answer.text, &answer.tool_calls)];
+            if let Some(last) = answer.tool_calls.last().filter(|_| is_cut) {
+                // Nobody knows what else the model would have asked for.
+                cards.push(card::result(self.desk, &last.id, &last.name, &cut_call()));
+            }
+            self.desk.append(cards, Some(step)).await?;
             return Ok(None);
         }
         let Some(missing) = self.missing() else {
-            let ending = Ending::success(Value::String(answer.text))
-                .after(replies(transcript, &transcript.own_calls()));
+            let text = card::without_nul(&answer.text).into_owned();
+            let text = Value::String(text);
+            let ending = if is_cut {
+                Ending::partial(text, "model_length", CUT_MESSAGE)
+            } else {
+                Ending::success(text)
+            };
+            let ending = ending.after(replies(transcript, &transcript.own_calls()));
             self.desk.finish(&ending, vec![], Some(step)).await?;
             return Ok(Some(Rest::Ended));
         };
@@ -276,8 +299,14 @@ impl Turn<'_> {
                 params.insert("stream_options".to_owned(), json!({ "include_usage": true }));
             }
         }
+        // What the run says of them is said over the profile's.
+        let own = settings["llm_config"]["params"].as_object();
+        params.extend(own.cloned().unwrap_or_default());
         let given = self.bench.profile.model().map_or(&Value::Null, |config| &config["params"]["max_tokens"]);
-        if info.provider == Provider::AnthropicMessages && given.is_null() {
+        if info.provider == Provider::AnthropicMessages
+            && given.is_null()
+            && !params.contains_key("max_tokens")
+        {
             // This provider takes no request without it.
             params.insert("max_tokens".to_owned(), 4096.into());
         }
@@ -304,7 +333,7 @@ impl Turn<'_> {
         if !self.bench.required.is_empty() || profile.must_end_with().contains(&submit::NAME) {
             offers.push(Offered::Made(offer::submit_offer(self.bench.required)));
         }
-        for delegate in settings["delegates"].as_array().into_iter().flatten() {
+        for delegate in handover::delegates(settings) {
             let text = |name: &str| delegate[name].as_str().unwrap_or_default();
             offers.push(Offered::Made(offer::delegate_offer(text("id"), text("description"))));
         }
@@ -322,6 +351,11 @@ impl Turn<'_> {
             if offers.iter().any(|offer| offer.name() == name) {
                 continue;
             }
+            if name.len() > limits::OFFERED_NAME_CHARS {
+                // A provider would refuse the whole request.
+                tracing::warn!(tool = name, "a tool is not offered: its name is longer than providers take");
+                continue;
+            }
             if let Some(document) = self.bench.document(name).await? {
                 offers.push(Offered::Made(offer::document_offer(name, &document)));
             }
@@ -335,7 +369,8 @@ impl Turn<'_> {
         let (mut cards, mut waits, mut longest) = (vec![], vec![], 0);
         for call in transcript.open_calls() {
             let work = self.bench.run(&call, transcript, &said);
-            match telemetry::tool(self.desk, &call.name, &call.id, Outcome::failure, work).await? {
+            let name = self.bench.told(&call.name);
+            match telemetry::tool(self.desk, name, &call.id, Outcome::failure, work).await? {
                 Outcome::Answered(answer) => {
                     cards.push(card::result(self.desk, &call.id, &call.name, &answer));
                 }
@@ -367,12 +402,40 @@ impl Turn<'_> {
 
     /// Appends cards until so many are left as one request takes, and gives those.
     async fn append_most(&self, mut cards: Vec<Value>) -> Result<Vec<Value>, Trouble> {
-        while cards.len() > limits::TURN_CARDS {
-            let rest = cards.split_off(limits::TURN_CARDS);
+        loop {
+            let fits = fitting(&cards);
+            if fits == cards.len() {
+                return Ok(cards);
+            }
+            let rest = cards.split_off(fits);
             self.desk.append(std::mem::replace(&mut cards, rest), None).await?;
         }
-        Ok(cards)
     }
+}
+
+/// How many of the cards, from the first, one request takes: half of its body is theirs. At least one, if there is one.
+fn fitting(cards: &[Value]) -> usize {
+    let mut bytes = 0;
+    let fits = cards.iter().take(limits::TURN_CARDS).take_while(|card| {
+        bytes += card.to_string().len();
+        bytes <= limits::BODY_BYTES / 2
+    });
+    fits.count().max(1).min(cards.len())
+}
+
+/// In the step of an answer that reached the limit of tokens.
+pub(crate) const CUT: &str = "length";
+const CUT_MESSAGE: &str = "the model's answer reached its limit of tokens";
+
+/// The answer to a call in which a model was cut off.
+fn cut_call() -> Answer {
+    Answer::failed("cut_off", format!("{CUT_MESSAGE} in this call, so it was not carried out"))
+}
+
+/// What is told of an answer that was withheld: what was said instead, if anything was.
+fn withheld(text: &str) -> String {
+    let text = card::without_nul(text.trim());
+    if text.is_empty() { "the answer was withheld".to_owned() } else { text.into_owned() }
 }
 
 /// What a call has cost (OB-04).
@@ -381,14 +444,20 @@ pub(crate) fn spent(info: &ModelInfo, answer: &ModelAnswer) -> Value {
     json!({ "model": answer.model, "usage": answer.usage, "cost_micros": cost })
 }
 
-/// Some providers number calls anew in every answer. A call that had the name of an earlier one would have its answer.
+/// Some providers number calls anew in every answer, or name them as no card can. A call that had the name of an earlier one
+/// would have its answer.
 fn make_distinct(calls: &mut [ToolCall], transcript: &Transcript, step: u32) {
+    // The question whether it may be carried out has a longer name.
+    let is_legal = |id: &str| {
+        Invalid::check_printable("id", &approval::question_id(id)).is_ok() && !id.trim().is_empty()
+    };
     let mut taken: HashSet<String> = transcript.calls().into_iter().map(|call| call.id).collect();
     for (index, call) in calls.iter_mut().enumerate() {
-        if !taken.insert(call.id.clone()) {
-            call.id = format!("{}_{step}_{index}", call.id);
-            taken.insert(call.id.clone());
+        if !is_legal(&call.id) || taken.contains(&call.id) {
+            let numbered = format!("{}_{step}_{index}", call.id);
+            call.id = if is_legal(&numbered) { numbered } else { format!("call_{step}_{index}") };
         }
+        taken.insert(call.id.clone());
     }
 }
 
@@ -399,25 +468,4 @@ fn last_words(transcript: &Transcript) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn calls_that_have_the_name_of_another_are_renamed() {
-        let call =
-            |id: &str| ToolCall { id: id.to_owned(), name: "t".to_owned(), arguments: "{}".to_owned() };
-        let made = json!({ "type": "agent.thought", "tool_calls": [{ "id": "call_0", "tool_name": "t", "arguments": {} }] });
-        let transcript = Transcript::new(vec![made], "turn_1");
-        let mut calls = [call("call_0"), call("call_1"), call("call_1")];
-        make_distinct(&mut calls, &transcript, 2);
-        assert_eq!(calls.map(|call| call.id), ["call_0_2_0", "call_1", "call_1_2_2"]);
-    }
-
-    #[test]
-    fn a_run_says_which_model_and_never_where_it_is() {
-        let config = json!({ "provider": "openai", "model": "a", "key": "mine" });
-        let other = json!({ "model": "b", "base_url": "https://elsewhere.example", "key": "yours" });
-        assert_eq!(merged(&config, &other), json!({ "provider": "openai", "model": "b", "key": "mine" }));
-        assert_eq!(merged(&config, &Value::Null), config);
-    }
-}
+mod tests;

@@ -29,7 +29,7 @@ static SAID: AtomicU64 = AtomicU64::new(0);
 /// How a turn ended.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Ending {
-    /// `success`, `failed`, `timeout` or `canceled`.
+    /// `success`, `partial`, `failed`, `timeout` or `canceled`.
     pub(crate) status: &'static str,
     /// What came out.
     pub(crate) deliverable: Option<Value>,
@@ -44,6 +44,12 @@ impl Ending {
         Self { status: "success", deliverable: Some(deliverable), error: None, replies: vec![] }
     }
 
+    /// Some of what was asked, and why not all.
+    pub(crate) fn partial(deliverable: Value, code: &str, message: &str) -> Self {
+        let error = Some((code.to_owned(), message.to_owned()));
+        Self { status: "partial", deliverable: Some(deliverable), error, replies: vec![] }
+    }
+
     pub(crate) fn failed(code: impl Into<String>, message: impl Into<String>) -> Self {
         let error = Some((code.into(), message.into()));
         Self { status: "failed", deliverable: None, error, replies: vec![] }
@@ -53,6 +59,14 @@ impl Ending {
     pub(crate) fn after(self, replies: Vec<String>) -> Self {
         Self { replies, ..self }
     }
+}
+
+/// The end of a box.
+struct Tail {
+    /// Its last cards, without those that are gone.
+    cards: Vec<Value>,
+    /// The first card that was looked at, if there may be others before it.
+    before: Option<Value>,
 }
 
 /// A request that was composed for a model.
@@ -173,14 +187,11 @@ impl Desk {
 
     /// Every card of a box: its end at once, and what stands before it in batches.
     pub(crate) async fn all_cards(&self, box_id: &str) -> Result<Vec<Value>, Trouble> {
-        let last = self.box_cards(box_id).await?;
-        if last.len() < CARDS as usize {
-            return Ok(last);
-        }
+        let Tail { cards: last, before } = self.tail(box_id).await?;
+        let Some(first) = before else { return Ok(last) };
         let shown: Value = self.get(&format!("/boxes/{box_id}")).await?;
         let ids: Vec<&Value> = shown["card_ids"].as_array().into_iter().flatten().collect();
-        let first = last.first().map(|card| &card["card_id"]);
-        let upto = ids.iter().position(|id| Some(*id) == first).unwrap_or(0);
+        let upto = ids.iter().position(|id| **id == first).unwrap_or(0);
         let mut cards = vec![];
         for batch in ids[..upto].chunks(BATCH) {
             let path = self.path("/cards/batch");
@@ -193,6 +204,18 @@ impl Desk {
         Ok(cards)
     }
 
+    /// The last cards of a box, and whether there are others before them. Cards that are gone are asked for too, because a
+    /// short answer would not tell; whether one is past its time is the kernel's to say.
+    async fn tail(&self, box_id: &str) -> Result<Tail, Trouble> {
+        let path = format!("/boxes/{box_id}/cards?limit={CARDS}&include_deleted=true");
+        let all: Vec<Value> = read(self.get(&path).await?)?;
+        let before =
+            if all.len() < CARDS as usize { None } else { all.first().map(|card| card["card_id"].clone()) };
+        let lasts = |card: &Value| card["deleted_at"].is_null() && card["expires_at"].is_null();
+        let cards = if all.iter().all(lasts) { all } else { self.box_cards(box_id).await? };
+        Ok(Tail { cards, before })
+    }
+
     /// The last cards of a box.
     pub(crate) async fn box_cards(&self, box_id: &str) -> Result<Vec<Value>, Trouble> {
         read(self.get(&format!("/boxes/{box_id}/cards?limit={CARDS}")).await?)
@@ -203,9 +226,9 @@ impl Desk {
         if self.lease.output_len.is_some() {
             return Ok(self.lease.result_fields.clone());
         }
-        let cards = self.box_cards(&self.lease.context_box_id).await?;
-        if cards.len() >= CARDS as usize {
-            // There may be more than these. The view has all, but costs several times as much.
+        let Tail { cards, before } = self.tail(&self.lease.context_box_id).await?;
+        if before.is_some() {
+            // The view has all, but costs several times as much.
             return Ok(self.view().await?["result_fields"].take());
         }
         let latest = cards.into_iter().rev().find(|card| kind(card) == "task.result_fields");

@@ -71,6 +71,10 @@ impl Line {
             let trouble = match self.port.ask(&ask).await {
                 Ok(Reply { status: 200..=299, body }) => return Ok(body),
                 Ok(Reply { status: status @ (429 | 502 | 503 | 504), body }) => Trouble::of(status, &body),
+                // Only who speaks for a turn learns by it that the turn is gone.
+                Ok(Reply { status: 401, body }) if ask.token.is_none() => {
+                    return Err(Trouble::refused(401, &body));
+                }
                 Ok(Reply { status, body }) => return Err(Trouble::of(status, &body)),
                 Err(unreachable) => Trouble::Unreachable(unreachable.0),
             };

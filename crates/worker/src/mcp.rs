@@ -73,6 +73,8 @@ impl Mcp {
                 Err(_) => Err(format!("it did not answer within {seconds} s")),
             };
             list.unwrap_or_else(|why| {
+                // What comes after it are words of the server (OB-06).
+                let why = why.split_once(": ").map_or(why.as_str(), |(kind, _)| kind);
                 tracing::warn!(server = name, why, "the tools of an MCP server are not offered");
                 Arc::default()
             })

@@ -38,6 +38,8 @@ const CLAIMS: usize = 2;
 const CLAIM_MAX: usize = 100;
 /// Pause after a claim that failed.
 const PAUSE: Duration = Duration::from_millis(500);
+/// Pause after a claim that was refused: a token that opens nothing now seldom does a moment later.
+const REFUSED_PAUSE: Duration = Duration::from_secs(10);
 /// How long a worker that ends tries to give its turns back. Whatever is not is found when it is no longer heard of.
 const GIVE_BACK: Duration = Duration::from_secs(10);
 
@@ -123,7 +125,7 @@ impl Worker {
                     (asked, recover) = (0, true);
                     tracing::warn!(trouble = %Logged(&trouble), "could not claim turns");
                     tokio::select! {
-                        () = tokio::time::sleep(PAUSE) => {}
+                        () = tokio::time::sleep(pause_after(&trouble)) => {}
                         _ = stop.changed() => {}
                     }
                 }
@@ -170,6 +172,13 @@ impl Worker {
         let span = desk.span.clone();
         let handle = turns.running.spawn(async move { run_turn(&held, &shop).instrument(span).await });
         turns.by_id.insert(id, (desk, handle));
+    }
+}
+
+fn pause_after(trouble: &Trouble) -> Duration {
+    match trouble {
+        Trouble::Refused { status: 401 | 403, .. } => REFUSED_PAUSE,
+        Trouble::Refused { .. } | Trouble::Gone | Trouble::Unreachable(_) => PAUSE,
     }
 }
 

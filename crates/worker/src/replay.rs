@@ -159,7 +159,11 @@ fn answers(
         let calls =
             card.and_then(|card| card["tool_calls"].as_array()).map(Vec::as_slice).unwrap_or_default();
         let tool_calls: Vec<_> = calls.iter().map(made).collect();
-        let stop = if tool_calls.is_empty() { StopReason::End } else { StopReason::ToolCalls };
+        let stop = match tool_calls.is_empty() {
+            _ if step["metadata"]["stop"] == agent::CUT => StopReason::Length,
+            true => StopReason::End,
+            false => StopReason::ToolCalls,
+        };
         Ok(ModelAnswer {
             text,
             tool_calls,

@@ -258,7 +258,7 @@ impl Run<'_> {
         let status = result["status"].as_str().and_then(Status::from_name).unwrap_or(Status::Failed);
         let (mut output, mut said) = (result["summary"].clone(), vec![]);
         if let Some(box_id) = result["output_box_id"].as_str() {
-            let cards = self.desk.box_cards(box_id).await?;
+            let cards = self.desk.all_cards(box_id).await?;
             if let Some(card) = cards.iter().rev().find(|card| kind(card) == "task.deliverable") {
                 output = card["content"].clone();
             }

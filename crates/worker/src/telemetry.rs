@@ -172,7 +172,8 @@ pub(crate) async fn tool<T>(
         Err(trouble) => Some(trouble.code()),
     };
     if let Some(code) = code {
-        span.record("error.type", code);
+        // It may be the word of a tool.
+        span.record("error.type", known(code));
     }
     let word = if code.is_some() { "failed" } else { "done" };
     metrics::counter!("cardwire_tool_calls_total", "outcome" => word).increment(1);

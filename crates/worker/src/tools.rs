@@ -81,6 +81,16 @@ pub(crate) struct Bench<'a> {
 }
 
 impl Bench<'_> {
+    /// What is told of a tool outside the project: its name, if it is none that the model made up (OB-06).
+    pub(crate) fn told<'n>(&self, name: &'n str) -> &'n str {
+        let mut delegates = handover::delegates(&self.desk.lease.runtime_config);
+        let is_known = name == submit::NAME
+            || offer::built_in_names().chain(handoffs::WRITING).any(|known| known == name)
+            || self.profile.names(name)
+            || delegates.any(|delegate| delegate["id"].as_str().is_some_and(|id| handover::tool(id) == name));
+        if is_known { name } else { "unknown" }
+    }
+
     /// Carries out one call. `said` is what the model said with it.
     pub(crate) async fn run(
         &self,
@@ -89,15 +99,16 @@ impl Bench<'_> {
         said: &str,
     ) -> Result<Outcome, Trouble> {
         let failed = |code: &str, message: String| Ok(Outcome::Answered(Answer::failed(code, message)));
+        let settings = &self.desk.lease.runtime_config;
         if !is_name(&call.name) {
             return failed("unknown_tool", "there is no tool of this name".to_owned());
         }
         let hands_on = call.name.starts_with(handover::PREFIX) || PMO.contains(&call.name.as_str());
-        if hands_on && self.desk.lease.runtime_config["hands_on"] == Value::Bool(false) {
+        if hands_on && settings["hands_on"] == Value::Bool(false) {
             return failed("tool_not_allowed", "this role does its own task and hands nothing on".to_owned());
         }
-        if let Some(deliverable) = handover::deliverable(&call.name, &call.arguments, said) {
-            if !handover::is_read(&self.desk.lease.runtime_config) {
+        if let Some(deliverable) = handover::deliverable(&call.name, &call.arguments, said, settings) {
+            if !handover::is_read(settings) {
                 return failed(
                     "tool_not_allowed",
                     "this turn ends with a result and hands nothing over".to_owned(),

@@ -24,12 +24,16 @@ pub(crate) enum Trouble {
 impl Trouble {
     /// What an answer other than a success means.
     pub(crate) fn of(status: u16, body: &Value) -> Self {
-        let text = |name: &str| body["error"][name].as_str().unwrap_or_default().to_owned();
-        let code = text("code");
-        match (status, code.as_str()) {
-            (401, _) | (409, "stale_turn") => Self::Gone,
-            _ => Self::Refused { status, code, message: text("message") },
+        match (status, body["error"]["code"].as_str()) {
+            (401, _) | (409, Some("stale_turn")) => Self::Gone,
+            _ => Self::refused(status, body),
         }
+    }
+
+    /// A refusal in the words of the kernel.
+    pub(crate) fn refused(status: u16, body: &Value) -> Self {
+        let text = |name: &str| body["error"][name].as_str().unwrap_or_default().to_owned();
+        Self::Refused { status, code: text("code"), message: text("message") }
     }
 
     /// The code of a refusal.
@@ -74,6 +78,7 @@ mod tests {
         let body = |code: &str| json!({ "error": { "code": code, "message": "m" } });
         assert_eq!(Trouble::of(409, &body("stale_turn")), Trouble::Gone);
         assert_eq!(Trouble::of(401, &body("unauthenticated")), Trouble::Gone);
+        assert_eq!(Trouble::refused(401, &body("unauthenticated")).code(), "unauthenticated");
         let refused = Trouble::of(409, &body("conflict"));
         assert_eq!((refused.code(), refused.to_string().as_str()), ("conflict", "conflict: m"));
         assert_eq!(Logged(&refused).to_string(), "refused: 409 conflict");

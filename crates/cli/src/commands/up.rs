@@ -86,7 +86,7 @@ fn default_rate() -> NonZeroU32 {
 
 pub(crate) async fn run(args: UpArgs, context: &Context) -> Result<(), Failure> {
     let addresses = resolve(&args).await?;
-    let _export = logging::start(args.log_format, "info", Some(&args.export))?;
+    let _export = logging::start(args.log_format, logging::DEFAULT, Some(&args.export))?;
     let composer = args.composer.config()?;
     let mcp = args.mcp.servers()?;
     let dir = &context.dir;

@@ -58,7 +58,7 @@ pub(crate) struct WorkerArgs {
 }
 
 pub(crate) async fn run(args: WorkerArgs, context: &Context) -> Result<(), Failure> {
-    let _export = logging::start(args.log_format, "info", Some(&args.export))?;
+    let _export = logging::start(args.log_format, logging::DEFAULT, Some(&args.export))?;
     let Some((place, token)) = locate::place(context).await? else {
         return Err(Failure::not_found("no server is given, and none is running for the data directory")
             .hint("give `--server URL`, or start one with `cardwire up`"));

@@ -215,13 +215,18 @@ fn offered(server: &str, listed: Vec<Tool>) -> Vec<Offer> {
 
 /// Why something failed, with what is behind it, in so many words.
 fn reason(error: &(dyn Error + 'static)) -> String {
-    let mut words = error.to_string();
+    let mut words = without_address(&error.to_string()).to_owned();
     let mut source = error.source();
     while let Some(error) = source {
-        words = format!("{words}: {error}");
+        words = format!("{words}: {}", without_address(&error.to_string()));
         source = error.source();
     }
     words.chars().take(REASON_CHARS).collect()
+}
+
+/// An address may hold a secret (SEC-09). What is behind an error is told by its sources.
+fn without_address(words: &str) -> &str {
+    words.split_once(" for url (").map_or(words, |(before, _)| before)
 }
 
 impl fmt::Debug for Connection {

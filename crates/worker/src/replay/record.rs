@@ -22,11 +22,15 @@ impl Record {
         let shown = desk.get(&format!("/boxes/{box_id}")).await?;
         let cards = own_of(desk.all_cards(box_id).await?, &own_ids(&shown["card_ids"], turn));
         let id = &desk.lease.agent_turn_id;
-        let mut page = desk.get(&format!("/state/steps?agent_turn_id={id}&limit=500")).await?;
-        let mut steps = match page["items"].take() {
-            Value::Array(steps) => steps,
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => vec![],
-        };
+        let (mut steps, mut cursor) = (vec![], String::new());
+        loop {
+            let page = desk.get(&format!("/state/steps?agent_turn_id={id}&limit=500{cursor}")).await?;
+            steps.extend(page["items"].as_array().into_iter().flatten().cloned());
+            match page["next_cursor"].as_str() {
+                Some(next) => cursor = format!("&cursor={next}"),
+                None => break,
+            }
+        }
         steps.reverse();
         let (steps, is_open) = answered(steps, &cards, turn["status"] == "success");
         Ok(Self { cards, steps, is_open })

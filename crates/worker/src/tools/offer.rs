@@ -105,7 +105,7 @@ pub(crate) fn submit_offer(required: &[Field]) -> Offer {
 pub(crate) fn delegate_offer(id: &str, description: &str) -> Offer {
     let about = if description.is_empty() { String::new() } else { format!(" ({description})") };
     Offer {
-        name: format!("{}{id}", handover::PREFIX),
+        name: handover::tool(id),
         description: format!("Hand the work over to {id}{about} and end your own part."),
         parameters: object(
             json!({

@@ -27,6 +27,7 @@ fn no_span_log_line_or_number_holds_content() {
             { "name": "weather", "arguments": arguments },
             { "name": "weather", "arguments": CANARY },
             { "name": format!("no such tool {CANARY}"), "arguments": arguments },
+            { "name": CANARY, "arguments": arguments },
             { "name": "read_card", "arguments": { "card_id": CANARY } },
             { "name": "fork_join", "arguments": { "tasks": [{ "target_ref": CANARY, "instruction": CANARY }] } },
         ] },
