@@ -73,7 +73,7 @@ impl CallIn {
         trace: &RequestTrace,
         settings: &ProjectSettings,
     ) -> Result<Call, Invalid> {
-        parse::given::<TurnId>("agent_turn_id", self.agent_turn_id.as_deref())?;
+        let at_turn = parse::given::<TurnId>("agent_turn_id", self.agent_turn_id.as_deref())?;
         let args = match &self.args {
             Some(raw) => parse::canonical("args", raw)?.to_value(),
             None => Value::Object(Map::new()),
@@ -87,6 +87,7 @@ impl CallIn {
             tool: tool.to_owned(),
             caller: parse::one("caller_agent_id", &self.caller_agent_id)?,
             by_turn: by.map(|(turn, _)| turn),
+            at_turn,
             epoch: self.turn_epoch.map(TurnEpoch::new),
             proof: by.map_or(Proof::Operator, |(_, hash)| Proof::Lease(hash)),
             channel: channel.unwrap_or_else(Channel::public),

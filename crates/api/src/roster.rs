@@ -177,8 +177,8 @@ pub struct AgentIn {
 }
 
 impl AgentIn {
-    /// The command.
-    pub fn into_command(self) -> Result<AddAgent, Invalid> {
+    /// The command, in a trace.
+    pub fn into_command(self, trace_id: &str) -> Result<AddAgent, Invalid> {
         let metadata = match &self.metadata {
             Some(raw) => parse::canonical("metadata", raw)?,
             None => CanonicalJson::empty_object(),
@@ -190,6 +190,7 @@ impl AgentIn {
             tags: self.tags,
             metadata,
             refresh: false,
+            trace_id: Some(trace_id.to_owned()),
         })
     }
 }

@@ -84,9 +84,20 @@ impl Kernel {
         plan: Plan<'_, T>,
         decide: impl Fn(&Loaded, &Moment) -> Result<Decision<T>, Rejection> + Send + Sync,
     ) -> Result<Done<T>, KernelError> {
+        self.attempt(plan, limits::DECIDE_ATTEMPTS, decide).await
+    }
+
+    /// [`Self::execute`] for those who rely on more rows than the loop reads: they try once, and read theirs again when that was
+    /// [`KernelError::Contended`].
+    pub(crate) async fn attempt<T>(
+        &self,
+        plan: Plan<'_, T>,
+        attempts: usize,
+        decide: impl Fn(&Loaded, &Moment) -> Result<Decision<T>, Rejection> + Send + Sync,
+    ) -> Result<Done<T>, KernelError> {
         let Plan { realm, caller, mut keys, flat, remember } = plan;
         keys.answer = remember.map(|remember| remember.key.clone());
-        for _ in 0..limits::DECIDE_ATTEMPTS {
+        for _ in 0..attempts {
             let loaded = self.load(realm, &keys, flat.as_ref()).await?;
             let known = match remember {
                 Some(remember) => idempotency::known(&loaded.snapshot, &remember.key)?,

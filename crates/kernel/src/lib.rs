@@ -51,8 +51,8 @@ pub use sessions::{
 };
 pub use tokens::Minted;
 pub use turns::{
-    Chunk, ClaimRequest, Held, Hydrated, NewProfile, NewTurnCard, Place, TickAction, TickReport, TurnView,
-    ViewedTurn,
+    Chunk, ClaimRequest, Held, Hydrated, NewProfile, NewTurnCard, Place, RunTeam, TickAction, TickReport,
+    TurnView, ViewedTurn,
 };
 pub use verify::{RealmReport, VerifyReport};
 

@@ -2,7 +2,8 @@
 
 use crate::{Caller, Kernel, KernelError, execute::Plan};
 use cardwire_model::{
-    Card, CardDraft, CardId, Keys, Origin, ProjectId, Realm, Resource, ResourceKind, ResourceName, limits,
+    Card, CardDraft, CardId, Keys, Origin, ProjectId, Realm, Resource, ResourceKind, ResourceName, Snapshot,
+    limits,
 };
 use cardwire_protocol::{
     Decision, Rejection,
@@ -24,25 +25,10 @@ impl Kernel {
         name: ResourceName,
         draft: CardDraft,
     ) -> Result<Put, KernelError> {
-        let realm = Realm::from(project.clone());
         let card = draft.into_card(self.card_id(), Origin::Operator, self.now())?;
-        let mut command = PutResource { kind, name, card, current: None, rival: None };
-        let keys = |kind| Keys { resource: Some((kind, command.name.clone())), ..Keys::default() };
-        let (keys, rival) = (keys(kind), resource::rival(kind).map(keys));
         // Not [`Self::execute`], because a rival is another row of the same kind of key.
         for _ in 0..limits::DECIDE_ATTEMPTS {
-            let snapshot = self.store.load(&realm, &keys).await?;
-            command.rival = match &rival {
-                Some(keys) => self.store.load(&realm, keys).await?.resource,
-                None => None,
-            };
-            command.current = match &snapshot.resource {
-                Some(resource) => {
-                    let card = self.get_cards(project, &[resource.card_id], true).await?.pop();
-                    card.map(|card| Card::clone(&card))
-                }
-                None => None,
-            };
+            let (snapshot, command) = self.to_put(project, kind, &name, card.clone()).await?;
             let Decision { commit, outcome } =
                 put::decide(&snapshot, project, &command, &self.moment(caller))?;
             match self.commit(commit).await {
@@ -52,6 +38,29 @@ impl Kernel {
             }
         }
         Err(KernelError::Contended)
+    }
+
+    /// The command that writes a document, and the rows it was made of.
+    pub(crate) async fn to_put(
+        &self,
+        project: &ProjectId,
+        kind: ResourceKind,
+        name: &ResourceName,
+        card: Card,
+    ) -> Result<(Snapshot, PutResource), KernelError> {
+        let realm = Realm::from(project.clone());
+        let keys = |kind| Keys { resource: Some((kind, name.clone())), ..Keys::default() };
+        let snapshot = self.store.load(&realm, &keys(kind)).await?;
+        let rival = match resource::rival(kind).map(keys) {
+            Some(keys) => self.store.load(&realm, &keys).await?.resource,
+            None => None,
+        };
+        let current = match &snapshot.resource {
+            Some(resource) => self.card(project, resource.card_id).await?,
+            None => None,
+        };
+        let current = current.map(|card| Card::clone(&card));
+        Ok((snapshot, PutResource { kind, name: name.clone(), card, current, rival }))
     }
 
     /// Deletes a document.

@@ -14,6 +14,7 @@ mod report;
 mod roster;
 mod run;
 mod subtree;
+mod team;
 mod watchdog;
 
 pub use chunk::Chunk;
@@ -28,6 +29,7 @@ pub(crate) use recall::Recall;
 pub use roster::NewProfile;
 pub use run::NewTurnCard;
 pub(crate) use run::Running;
+pub use team::RunTeam;
 pub use watchdog::{TickAction, TickReport};
 
 use cardwire_model::ProjectId;

@@ -3,6 +3,7 @@
 pub mod add_agent;
 pub mod delete_profile;
 pub mod put_profile;
+pub mod run_team;
 
 use cardwire_model::{Invalid, limits};
 

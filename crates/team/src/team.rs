@@ -19,8 +19,6 @@ pub use member::Member;
 
 /// Most members of a team, most tools and most profiles besides those of its members.
 pub const ENTRIES: usize = 1_000;
-/// Longest name of a team and longest id of a member, so that names made of both stay legal.
-pub const ID_CHARS: usize = 64;
 
 /// What a team may say.
 const FIELDS: [&str; 10] = [
@@ -122,7 +120,9 @@ impl Team {
                 "must be at least two for map_reduce; the last one reduces",
             ));
         }
-        let mut taken: HashSet<String> = self.helpers().into_iter().map(|helper| helper.id).collect();
+        let helpers = self.helpers();
+        let mut taken: HashSet<String> = helpers.iter().map(|helper| self.agent_id(&helper.id)).collect();
+        taken.extend(helpers.into_iter().map(|helper| helper.id));
         taken.insert(self.controller_id());
         for (index, member) in self.agents.iter().enumerate() {
             if taken.contains(&member.id) {
@@ -169,6 +169,7 @@ impl Team {
         let others = others.map(|(index, (name, _))| (format!("profiles/{index}/name"), name));
         let mut taken: HashSet<String> =
             self.helpers().into_iter().map(|helper| helper.profile_name).collect();
+        taken.insert(self.controller_id());
         for (path, name) in members.chain(others) {
             check_name(&path, name, NAME_CHARS)?;
             if !taken.insert(name.clone()) {

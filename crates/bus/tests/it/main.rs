@@ -83,6 +83,7 @@ async fn set_up(kernel: &Kernel) -> (ProjectId, Dispatch) {
         tags: None,
         metadata: json("{}"),
         refresh: false,
+        trace_id: None,
     };
     kernel.add_agent(&project, &caller(), &agent, None).await.unwrap();
     let created = kernel.create_box(&project, &caller(), None, &[], None).await.unwrap();
@@ -227,6 +228,7 @@ async fn the_log_is_relayed_once_and_in_order() {
             tags: None,
             metadata: json("{}"),
             refresh: false,
+            trace_id: None,
         };
         second.add_agent(&project, &caller(), &agent, None).await.unwrap();
         let dispatch = Dispatch { agent_id: Some(agent.id), ..dispatch.clone() };

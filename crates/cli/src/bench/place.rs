@@ -114,6 +114,7 @@ impl Place {
             tags: None,
             metadata: CanonicalJson::empty_object(),
             refresh: false,
+            trace_id: None,
         };
         self.kernel.add_agent(&self.project, &self.caller, &command, None).await.map_err(broken)?;
         Ok(Client { agent, target, profile_box: put.profile.profile_box })

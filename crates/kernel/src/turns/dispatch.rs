@@ -50,19 +50,7 @@ impl Kernel {
         remember: Option<&Remember<Dispatched>>,
     ) -> Result<Done<Dispatched>, KernelError> {
         let realm = Realm::from(project.clone());
-        let given = [command.profile_box, command.context_box, command.output_box];
-        let boxes: Vec<_> = given.into_iter().flatten().collect();
-        let correlation = command.named_correlation();
-        let keys = Keys {
-            agent: command.agent_id.clone(),
-            turn: command.turn_id,
-            depth_of: command.parent_turn,
-            writers_of: [command.context_box, command.output_box].into_iter().flatten().collect(),
-            boxes,
-            edge: correlation.map(|id| (Primitive::Enqueue, EdgePhase::Request, id)),
-            ..Keys::default()
-        };
-        let plan = Plan { realm: &realm, caller, keys, flat: None, remember };
+        let plan = plan(&realm, caller, command, remember);
         self.execute(plan, |loaded, moment| dispatch::decide(&loaded.snapshot, project, command, moment))
             .await
     }
@@ -161,4 +149,26 @@ impl Kernel {
         }
         Err(KernelError::Contended)
     }
+}
+
+/// What a dispatch reads.
+pub(super) fn plan<'a>(
+    realm: &'a Realm,
+    caller: &'a Caller,
+    command: &Dispatch,
+    remember: Option<&'a Remember<Dispatched>>,
+) -> Plan<'a, Dispatched> {
+    let given = [command.profile_box, command.context_box, command.output_box];
+    let boxes: Vec<_> = given.into_iter().flatten().collect();
+    let correlation = command.named_correlation();
+    let keys = Keys {
+        agent: command.agent_id.clone(),
+        turn: command.turn_id,
+        depth_of: command.parent_turn,
+        writers_of: [command.context_box, command.output_box].into_iter().flatten().collect(),
+        boxes,
+        edge: correlation.map(|id| (Primitive::Enqueue, EdgePhase::Request, id)),
+        ..Keys::default()
+    };
+    Plan { realm, caller, keys, flat: None, remember }
 }

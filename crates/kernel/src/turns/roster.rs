@@ -2,7 +2,7 @@
 
 use crate::{Caller, Done, Kernel, KernelError, Remember, execute::Plan};
 use cardwire_model::{
-    Agent, AgentId, Card, CardDraft, CardId, Keys, Origin, Profile, ProfileName, ProjectId, Realm,
+    Agent, AgentId, Card, CardDraft, CardId, Keys, Origin, Profile, ProfileName, ProjectId, Realm, Snapshot,
     WorkerTarget,
 };
 use cardwire_protocol::{
@@ -38,9 +38,25 @@ impl Kernel {
         new: NewProfile,
     ) -> Result<Put, KernelError> {
         let realm = Realm::from(project.clone());
+        let (_, command) = self.profile_to_put(project, new).await?;
+        let keys = Keys { profile: Some(command.name.clone()), ..Keys::default() };
+        let plan = Plan { realm: &realm, caller, keys, flat: None, remember: None };
+        self.execute_once(plan, |loaded, moment| {
+            put_profile::decide(&loaded.snapshot, project, &command, moment)
+        })
+        .await
+    }
+
+    /// The command that writes a profile, and the rows it was made of.
+    pub(crate) async fn profile_to_put(
+        &self,
+        project: &ProjectId,
+        new: NewProfile,
+    ) -> Result<(Snapshot, PutProfile), KernelError> {
         let card = new.draft.into_card(self.card_id(), Origin::Operator, self.now())?;
-        let existing = self.store_profile(project, &new.name).await?;
-        let current = match &existing {
+        let keys = Keys { profile: Some(new.name.clone()), ..Keys::default() };
+        let snapshot = self.store.load(&Realm::from(project.clone()), &keys).await?;
+        let current = match &snapshot.profile {
             Some(profile) => self.card(project, profile.card_id).await?,
             None => None,
         };
@@ -51,12 +67,7 @@ impl Kernel {
             card,
             current: current.map(|card| Card::clone(&card)),
         };
-        let keys = Keys { profile: Some(command.name.clone()), ..Keys::default() };
-        let plan = Plan { realm: &realm, caller, keys, flat: None, remember: None };
-        self.execute_once(plan, |loaded, moment| {
-            put_profile::decide(&loaded.snapshot, project, &command, moment)
-        })
-        .await
+        Ok((snapshot, command))
     }
 
     /// Deletes a profile.

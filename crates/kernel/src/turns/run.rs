@@ -341,7 +341,7 @@ impl Kernel {
         let live = snapshot.head.as_ref().and_then(|head| head.live.as_deref());
         let Some(live) = live else { return Ok(Remains::default()) };
         let Some(head) = snapshot.boxes.get(&live.output_box) else { return Ok(Remains::default()) };
-        let from = Remains::since(live.watermark, head.entries);
+        let from = Remains::since(live.watermark, head);
         let entries = self.store.box_cards(project, live.output_box, head.generation, from).await?;
         Ok(Remains::of(entries.iter().filter_map(|entry| entry.card.as_ref())))
     }

@@ -96,6 +96,7 @@ impl Desk {
                 tags: None,
                 metadata: json("{}"),
                 refresh: false,
+                trace_id: None,
             };
             kernel.add_agent(&project, &caller(), &agent, None).await.unwrap();
         }

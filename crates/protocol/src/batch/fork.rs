@@ -161,15 +161,15 @@ fn open_call(
     parent: Option<&Live>,
     moment: &Moment,
 ) -> Result<(), Rejection> {
-    let card = calls::call_card(call, tool_call_id, moment)?;
+    let card = || calls::call_card(call, tool_call_id, moment);
     match (&given.parent, parent) {
         (Some(rows), Some(live)) if call.carries_out.is_some() => {
             commit.append(system_tool::begin(rows, project, live.turn_id, tool_call_id, moment)?);
         }
         (Some(rows), Some(live)) => {
-            commit.append(system_tool::open(rows, project, live.turn_id, tool_call_id, card, moment)?);
+            commit.append(system_tool::open(rows, project, live.turn_id, tool_call_id, card()?, moment)?);
         }
-        (_, None) => commit.writes.push(Write::PutCard(Box::new(card))),
+        (_, None) => commit.writes.push(Write::PutCard(Box::new(card()?))),
         (None, Some(live)) => return Err(Rejection::not_found("turn", live.turn_id)),
     }
     // It is older than the edge that asks for the join.

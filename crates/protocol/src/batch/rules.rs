@@ -93,6 +93,7 @@ fn call(caller: &Agent) -> Call {
         tool: "fork_join".to_owned(),
         caller: caller.id.clone(),
         by_turn: None,
+        at_turn: None,
         epoch: None,
         proof: Proof::Operator,
         channel: Channel::public(),
@@ -138,8 +139,7 @@ impl Forking {
             left: None,
             budget: Budget::default(),
         };
-        let call = call(&caller);
-        let moment = parent.moment.clone();
+        let (call, moment) = (call(&caller), parent.moment.clone());
         Self { parent, call, fork, given, moment }
     }
 

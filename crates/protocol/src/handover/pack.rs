@@ -315,9 +315,7 @@ fn shown(pieces: &[Piece<'_>]) -> Vec<PackedCard> {
 }
 
 fn check_tool(name: &str) -> Result<(), Invalid> {
-    let is_good = !name.trim().is_empty() && name.chars().count() <= limits::NAME_CHARS;
-    let reason = format!("must be 1 to {} characters", limits::NAME_CHARS);
-    if is_good { Ok(()) } else { Err(Invalid::field("tool_suffix", reason)) }
+    Invalid::check_printable("tool_suffix", name)
 }
 
 /// An argument; null counts as absent (PK-04).

@@ -9,7 +9,7 @@ use cardwire_model::{
     AgentId, AuditAction, AuditVerdict, BatchId, BatchStatus, CanonicalJson, Card, CardDraft, CardId,
     Channel, Commit, Head, InboxItem, InheritMode, Invalid, Live, LiveState, NewAudit, Nudge, Origin,
     PmoSettings, ProjectId, SingleWriter, Snapshot, ToolCall, TurnEpoch, TurnId, Write, allows_tool,
-    card::ToolStatus,
+    card::ToolStatus, limits,
 };
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
@@ -26,6 +26,8 @@ pub struct Call {
     pub caller: AgentId,
     /// The turn that makes the call; none when an operator makes it in the caller's name.
     pub by_turn: Option<TurnId>,
+    /// The turn that an operator takes the caller to be at, if it says so.
+    pub at_turn: Option<TurnId>,
     /// The epoch at which the caller takes itself to be, if it says so.
     pub epoch: Option<TurnEpoch>,
     /// Why the caller may speak for that turn.
@@ -221,13 +223,14 @@ pub(crate) fn call_card(call: &Call, tool_call_id: &str, moment: &Moment) -> Res
     let content = json!({ "tool_name": call.tool, "arguments": call.args });
     let metadata = json!({ "type": "tool.call", "role": "assistant", "author_id": call.caller.as_str() });
     let draft = CardDraft {
-        content: CanonicalJson::from_value(&content)?,
+        content: CanonicalJson::from_value(&content).map_err(|wrong| wrong.at("args"))?,
         metadata: own_json(&metadata),
         tool_calls: None,
         tool_call_id: Some(tool_call_id.to_owned()),
         ttl_seconds: None,
     };
-    draft.into_card(CardId::from_uuid(moment.fresh.uuid()), Origin::Agent, moment.now)
+    let card = draft.into_card(CardId::from_uuid(moment.fresh.uuid()), Origin::Agent, moment.now);
+    card.map_err(|wrong| wrong.at("args"))
 }
 
 /// The answer as a card of the PMO.
@@ -257,7 +260,9 @@ fn result_card(
 
 /// What a refused caller is told: the target's refusal in its own words (PM-11), anything else as an error.
 pub fn refusal(rejection: &Rejection, agent_id: Option<&AgentId>, code: &str) -> Value {
-    let error = json!({ "code": code, "message": rejection.to_string(), "source": AUTHOR });
+    // It may quote what was asked for, and stands twice in the card.
+    let message: String = rejection.to_string().chars().take(limits::ERROR_CHARS).collect();
+    let error = json!({ "code": code, "message": message, "source": AUTHOR });
     match rejection {
         Rejection::Refused(refused) => json!({
             "status": refused.verdict.as_str(),
@@ -306,6 +311,9 @@ pub fn fence(
         return Err(Rejection::StaleTurn(live.turn_id, head.epoch.get()));
     }
     let Some(turn) = call.by_turn else {
+        if let Some(turn) = call.at_turn.filter(|turn| live.is_none_or(|(_, live)| live.turn_id != *turn)) {
+            return Err(Rejection::StaleTurn(turn, caller_head.map_or(0, |head| head.epoch.get())));
+        }
         return Ok(live.map(|(head, _)| Write::NudgeHead { guard: head.guard(), nudge: Nudge::default() }));
     };
     let stale = || Rejection::StaleTurn(turn, caller_head.map_or(0, |head| head.epoch.get()));

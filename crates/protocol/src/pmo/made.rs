@@ -35,6 +35,7 @@ mod tests {
             tool: tool.to_owned(),
             caller: "a1".parse().unwrap(),
             by_turn: None,
+            at_turn: None,
             epoch: None,
             proof: Proof::Operator,
             channel: Channel::public(),

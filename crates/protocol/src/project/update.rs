@@ -1,10 +1,10 @@
 //! Change a project's title or settings.
 
 use super::live;
-use crate::{Decision, Moment, Rejection, decision::own_json};
+use crate::{Decision, Moment, Rejection};
 use cardwire_model::{
-    AuditAction, Commit, EventKind, Expect, Project, ProjectId, ProjectSettings, Snapshot, Write, json,
-    project::check_title,
+    AuditAction, CanonicalJson, Commit, EventKind, Expect, Invalid, Project, ProjectId, ProjectSettings,
+    Snapshot, Write, json, project::check_title,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -57,9 +57,10 @@ fn merge_settings(old: &ProjectSettings, patch: &Value) -> Result<ProjectSetting
     let mut merged = old.to_json().to_value();
     merge(&mut merged, patch);
     // Read as a member, so that a refusal names its place in the request.
-    let patched = own_json(&json!({ "settings": merged }));
+    let patched =
+        CanonicalJson::from_value(&json!({ "settings": merged })).map_err(|wrong| wrong.at("settings"))?;
     let mut read: BTreeMap<String, ProjectSettings> = json::read(patched.as_str(), "settings")?;
-    let settings = read.remove("settings").unwrap_or_default();
+    let settings = read.remove("settings").ok_or_else(|| Invalid::field("settings", "must be an object"))?;
     settings.check()?;
     Ok(settings)
 }
@@ -88,7 +89,7 @@ fn merge(target: &mut Value, patch: &Value) {
 mod tests {
     use super::*;
     use crate::fixtures::{moment, project, project_row};
-    use cardwire_model::project::InheritMode;
+    use cardwire_model::{limits, project::InheritMode};
 
     fn update(settings: Value) -> Result<Project, Rejection> {
         let snapshot = Snapshot { project: Some(project_row()), ..Snapshot::default() };
@@ -102,7 +103,9 @@ mod tests {
         assert_eq!(updated.settings.acl.inherit, InheritMode::Audit);
         assert_eq!(updated.revision.get(), 2);
         assert_eq!(update(json!({})).unwrap().revision.get(), 1);
-        for bad in [json!({ "acl": { "inherit": "maybe" } }), json!({ "x": 1 }), json!(1)] {
+        // With the place where they stand, one level more than JSON may have.
+        let deep = (1..limits::JSON_DEPTH).fold(json!({}), |value, _| json!({ "x": value }));
+        for bad in [json!({ "acl": { "inherit": "maybe" } }), json!({ "x": 1 }), json!(1), deep] {
             assert!(matches!(update(bad.clone()), Err(Rejection::Invalid(_))), "{bad}");
         }
     }

@@ -24,6 +24,8 @@ pub struct AddAgent {
     pub metadata: CanonicalJson,
     /// An agent that is there is given its profile as it reads now, instead of as it read when the agent was made.
     pub refresh: bool,
+    /// In which trace.
+    pub trace_id: Option<String>,
 }
 
 /// The agent as it is now.
@@ -87,7 +89,8 @@ pub fn decide(
         return Ok(Decision::nothing(project.clone(), added));
     }
     let mut commit = Commit::new(project.clone());
-    let by = By { source: agent.owner.as_ref(), channel: &Channel::public(), trace_id: None, step: None };
+    let trace_id = command.trace_id.as_deref();
+    let by = By { source: agent.owner.as_ref(), channel: &Channel::public(), trace_id, step: None };
     provision(&mut commit, &agent, existing, &by, moment);
     Ok(Decision { commit, outcome: Added { agent, created: existing.is_none() } })
 }

@@ -81,6 +81,7 @@ pub fn decide(
         work.commit.events.push(event);
     }
     if let Some(step) = &command.step {
+        step.check().map_err(|wrong| wrong.under("step"))?;
         step::write(&mut work, snapshot, step)?;
     }
     work.nudge.seen = Some(moment.now);
@@ -114,9 +115,15 @@ pub(super) fn write(
                 work.put(card.clone());
             }
         }
-        note_tools(work, card, calls)?;
+        note_tools(work, card, calls).map_err(|refused| of_card(index, cards.len(), refused))?;
     }
     Ok(ids)
+}
+
+/// The refusal of one of several cards.
+fn of_card(index: usize, cards: usize, refused: Rejection) -> Rejection {
+    let Rejection::Invalid(wrong) = refused else { return refused };
+    Rejection::Invalid(if cards > 1 { wrong.under(&format!("cards/{index}")) } else { wrong })
 }
 
 /// Opens the calls that a card makes, or answers the one it is the result of.
@@ -205,11 +212,7 @@ fn object(arguments: &Value) -> Option<Map<String, Value>> {
 
 /// Tool call ids come from models: short, printable, not blank.
 pub fn check_call_id(field: &str, id: &str) -> Result<(), Invalid> {
-    let legal = !id.trim().is_empty()
-        && id.chars().count() <= limits::NAME_CHARS
-        && !id.chars().any(char::is_control);
-    let reason = || format!("must be 1 to {} printable characters, not blank", limits::NAME_CHARS);
-    if legal { Ok(()) } else { Err(Invalid::field(field, reason())) }
+    Invalid::check_printable(field, id)
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@
 use super::{Outcome, append::NewCard, copy, lease, work::Work};
 use crate::{Decision, Rejection};
 use cardwire_model::{
-    BranchEnd, Card, CardId, Ended, EventKind, Head, InboxItem, InboxStatus, Invalid, Origin, Snapshot,
-    TaskStatus, ToolCall, Write, card::ToolStatus, limits,
+    BoxHead, BranchEnd, Card, CardId, Ended, EventKind, Head, InboxItem, InboxStatus, Invalid, Origin,
+    Snapshot, TaskStatus, ToolCall, Write, card::ToolStatus, limits,
 };
 use serde_json::{Value, json};
 
@@ -38,9 +38,11 @@ pub struct Remains {
 }
 
 impl Remains {
-    /// From which entry on an output box of so many is looked at: only what the turn itself wrote, and not all of a long one.
-    pub fn since(watermark: u32, entries: u32) -> u32 {
-        watermark.max(entries.saturating_sub(limits::REMAINS_ENTRIES))
+    /// From which entry on an output box is looked at: only what the turn itself wrote, and not all of a long one. What stood
+    /// there before may be several cards in one entry; what a turn writes is one in each.
+    pub fn since(watermark: u32, output: &BoxHead) -> u32 {
+        let own = output.len.saturating_sub(watermark);
+        output.entries.saturating_sub(own.min(limits::REMAINS_ENTRIES))
     }
 
     /// What the cards of a turn leave of it, in their order (WD-06).
@@ -249,8 +251,8 @@ fn deliver(work: &mut Work<'_>, snapshot: &Snapshot, end: &End<'_>) -> Result<Ca
                 let agent = work.held.head.agent_id.to_string();
                 let extra = [("role", json!("assistant")), ("author_id", json!(agent))];
                 let card =
-                    work.own_card("task.deliverable", &content.to_value(), &extra, None, Origin::Agent)?;
-                Ok(work.put(card))
+                    work.own_card("task.deliverable", &content.to_value(), &extra, None, Origin::Agent);
+                Ok(work.put(card.map_err(|wrong| wrong.at("deliverable"))?))
             }
             Deliverable::Card(id) => add_existing(work, snapshot, *id),
             Deliverable::Absent => match work.deliverable() {
@@ -371,7 +373,8 @@ pub(super) fn write_cards(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::agent::TestAgent;
+    use crate::fixtures::{agent::TestAgent, box_id};
+    use cardwire_model::Timestamp;
 
     /// WD-06
     #[test]
@@ -397,8 +400,13 @@ mod tests {
     #[test]
     fn so_much_of_a_long_output_is_looked_at_and_nothing_of_earlier_turns() {
         let most = limits::REMAINS_ENTRIES;
-        assert_eq!(Remains::since(0, most), 0);
-        assert_eq!(Remains::since(0, most + 1), 1);
-        assert_eq!(Remains::since(5, most + 1), 5);
+        let since = |watermark, len, entries| {
+            let head = BoxHead { len, entries, ..BoxHead::empty(box_id(1), Timestamp::from_micros(0)) };
+            Remains::since(watermark, &head)
+        };
+        assert_eq!(since(0, most, most), 0);
+        assert_eq!(since(0, most + 1, most + 1), 1);
+        assert_eq!(since(5, most + 1, most + 1), 5);
+        assert_eq!(since(5, 7, 3), 1, "five cards in one entry stood there before");
     }
 }

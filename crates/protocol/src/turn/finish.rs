@@ -82,6 +82,7 @@ pub fn decide(
     let mut work = Work::new(held, moment);
     ending::write_cards(&mut work, snapshot, &command.cards, &command.calls)?;
     if let Some(step) = &command.step {
+        step.check().map_err(|wrong| wrong.under("step"))?;
         step::write(&mut work, snapshot, step)?;
     }
     let end = End::Finished {

@@ -229,7 +229,10 @@ fn made_card(
     });
     let author = command.author_id.as_deref().unwrap_or("tool");
     let extra = [("role", json!("tool")), ("author_id", json!(author))];
-    work.own_card("tool.result", &content, &extra, Some(&command.tool_call_id), Origin::Tool)
+    let card = work.own_card("tool.result", &content, &extra, Some(&command.tool_call_id), Origin::Tool);
+    // What is too large or too deep is the larger of the two.
+    let is_error = error.is_some_and(|error| error.as_bytes().len() > result.as_bytes().len());
+    card.map_err(|wrong| wrong.at(if is_error { "error" } else { "result" }))
 }
 
 /// DP-16: the card must be a `tool.result` of the same call, by whoever reports it, and say the same of its end.

@@ -42,13 +42,13 @@ pub fn decide(
     check_text("reason", command.reason.as_deref())?;
     let rows = snapshot.turn.as_ref().ok_or_else(|| Rejection::not_found("turn", command.turn_id))?;
     let mut decision = if rows.item.status == InboxStatus::Queued {
-        stop_waiting(snapshot, project, moment)?
+        stop_waiting(snapshot, project, command, moment)?
     } else {
         stop_live(snapshot, project, command, moment)?
     };
     // What the turn has started is stopped too, however long that takes and whatever crashes meanwhile.
     decision.commit.writes.push(Write::AddSweep(Sweep::Turn(command.turn_id)));
-    let detail = json!({ "agent_id": rows.item.agent_id.to_string() });
+    let detail = json!({ "agent_id": rows.item.agent_id.to_string(), "reason": command.reason });
     decision.commit.audit.push(moment.audit(AuditAction::TurnStop, command.turn_id, &detail));
     Ok(decision)
 }
@@ -80,10 +80,14 @@ fn stop_live(
 fn stop_waiting(
     snapshot: &Snapshot,
     project: &ProjectId,
+    command: &Stop,
     moment: &Moment,
 ) -> Result<Decision<Outcome>, Rejection> {
     let rows = snapshot.turn.as_ref().ok_or_else(|| Rejection::Conflict("no turn".to_owned()))?;
     let head = snapshot.head.as_ref().ok_or_else(|| Rejection::Lost(rows.item.agent_id.clone()))?;
+    if command.epoch.is_some_and(|epoch| epoch > head.epoch) {
+        return Err(Rejection::StaleTurn(command.turn_id, head.epoch.get()));
+    }
     let end =
         EndUnleased { status: TaskStatus::Failed, row: InboxStatus::Skipped, reason: STOPPED, code: STOPPED };
     let output = waiting_output(snapshot);

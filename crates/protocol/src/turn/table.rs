@@ -39,8 +39,9 @@ fn cases() -> Vec<Case> {
     let mut dispatched = TestAgent::new();
     let first = dispatched.dispatch().turn_id;
     let (running, fence) = TestAgent::running();
-    let mut waiting = running.clone();
-    waiting.run(&running.tool_call(&fence, "c")).unwrap();
+    let mut calling = running.clone();
+    calling.run(&running.tool_call(&fence, "c")).unwrap();
+    let mut waiting = calling.clone();
     waiting.run(&TestAgent::suspend(&fence, &["c"])).unwrap();
     let mut answered = waiting.clone();
     answered.run(&TestAgent::report(&fence, "c", ToolStatus::Success, AfterExecution::Suspend)).unwrap();
@@ -52,6 +53,7 @@ fn cases() -> Vec<Case> {
         case("queued", queued, second, TurnEpoch::new(1)),
         case("dispatched", dispatched, first, TurnEpoch::new(1)),
         case("running", running, fence.turn_id, fence.epoch),
+        case("running, called", calling, fence.turn_id, fence.epoch),
         case("suspended, waiting", waiting, fence.turn_id, fence.epoch),
         case("suspended, answered", answered, fence.turn_id, fence.epoch),
         case("ended", ended, fence.turn_id, fence.epoch),

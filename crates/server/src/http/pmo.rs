@@ -16,7 +16,7 @@ use cardwire_kernel::{
     Done,
     protocol::{Rejection, handover::pack::Packed, pmo::calls::Answered},
 };
-use cardwire_model::Invalid;
+use cardwire_model::{Invalid, ResourceName};
 use serde_json::{Value, json};
 
 pub(crate) async fn pack(request: Request) -> Answer {
@@ -36,7 +36,8 @@ pub(crate) async fn pack(request: Request) -> Answer {
 pub(crate) async fn call(request: Request) -> Answer {
     let (project, kernel) = (request.project()?, &request.state.kernel);
     let settings = kernel.live_project(project).await?.settings;
-    let tool = request.params.get("tool").map_or("", String::as_str);
+    let tool: ResourceName = request.param("tool")?;
+    let tool = tool.as_str();
     let by = match &request.by {
         Some(By::Turn(turn, hash)) => Some((*turn, *hash)),
         Some(By::Token(_)) | None => None,

@@ -16,7 +16,7 @@ use cardwire_kernel::{
     protocol::project::{create::CreateProject, update::UpdateProject},
     store::RowFilter,
 };
-use cardwire_model::{AuditAction, AuditVerdict, Project, Realm};
+use cardwire_model::{AuditAction, AuditVerdict, Invalid, Project, Realm, limits};
 
 pub(crate) async fn list(request: Request) -> Answer {
     let kernel = &request.state.kernel;
@@ -74,13 +74,21 @@ pub(crate) async fn delete(request: Request) -> Answer {
     respond::no_content()
 }
 
+/// What audit rows are about may have a longer name than others: that of a document.
+fn subject(request: &Request) -> Result<Option<String>, Invalid> {
+    let text = request.text("subject");
+    let check = |text| Invalid::check_printable_within("subject", text, limits::TITLE_CHARS);
+    text.map(check).transpose()?;
+    Ok(text.map(str::to_owned))
+}
+
 pub(crate) async fn audit(request: Request) -> Answer {
     let limit = request.page_limit()?;
     let before = place(&request)?;
     let realm = Realm::from(request.project()?.clone());
     let mut filter = RowFilter {
         actor: request.printable("actor")?,
-        subject: request.printable("subject")?,
+        subject: subject(&request)?,
         ..row_filter(&request)?
     };
     if let Some(name) = request.text("action") {

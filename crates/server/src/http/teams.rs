@@ -1,5 +1,5 @@
-//! Running a team (API-17): everybody in it is made ready, then its controller is given the query. Making ready changes
-//! nothing that is as it should be, so that a run that could not be dispatched leaves nothing amiss.
+//! Running a team (API-17): everybody in it is made ready and its controller is given the query, together. Making ready
+//! changes nothing that is as it should be.
 
 use super::remembered;
 use crate::{
@@ -17,16 +17,14 @@ use cardwire_api::{
     turns::{TurnOut, TurnStatus},
 };
 use cardwire_kernel::{
-    Caller, Done, Kernel, NewCard, NewProfile,
+    Done, Kernel, NewProfile, RunTeam,
     protocol::{
-        facts::{create_box::Created, put_card::Put},
         roster::add_agent::AddAgent,
         turn::dispatch::{Dispatch, Dispatched, Receipt},
     },
 };
 use cardwire_model::{
-    BoxId, CanonicalJson, CardDraft, CardId, Channel, Invalid, Origin, ProjectId, ResourceKind, ResourceName,
-    Status, TurnId,
+    CanonicalJson, CardDraft, CardId, Channel, Invalid, ProjectId, ResourceKind, ResourceName, Status, TurnId,
 };
 use cardwire_team::Team;
 use serde_json::{Map, Value, json};
@@ -58,9 +56,10 @@ pub(crate) async fn run(request: Request) -> Answer {
     let (_, document) = kernel.resource(&project, ResourceKind::Team, &name).await?;
     let team = check_team(&document.content.to_value())?;
     let caller = request.caller()?;
-    let ready = Ready { kernel, project: &project, caller: &caller };
-    let controller_profile = ready.make(&team).await?;
-    let context = ready.context(&body.query).await?;
+    let Parts { tools, profiles, mut agents } = Parts::of(&team)?;
+    for agent in &mut agents {
+        agent.trace_id = Some(request.trace.id.clone());
+    }
     let turn_id = TurnId::from_uuid(kernel.ids().uuid());
     let about = About {
         team: team.name.clone(),
@@ -71,10 +70,10 @@ pub(crate) async fn run(request: Request) -> Answer {
         "team": team.name, "team_card_id": document.id.to_string(), "session_id": about.session,
         "namespace": about.namespace, "limits": { "agent_timeout_seconds": team.limits.agent_timeout_seconds },
     });
-    let command = Dispatch {
+    let dispatch = Dispatch {
         agent_id: Some(parse::one("name", &team.controller_id())?),
-        profile_box: Some(controller_profile),
-        context_box: Some(context),
+        profile_box: None,
+        context_box: None,
         output_box: None,
         turn_id: Some(turn_id),
         correlation_id: None,
@@ -91,12 +90,13 @@ pub(crate) async fn run(request: Request) -> Answer {
         emit_state_event: true,
         max_depth: kernel.live_project(&project).await?.settings.recursion_depth(),
     };
+    let command = RunTeam { tools, profiles, agents, query: query(&body.query)?, dispatch };
     let first = about.clone();
     let remember = request.remember(move |dispatched: &Dispatched| match dispatched {
         Dispatched::Accepted(receipt) => remembered(StatusCode::OK, &started(&first, receipt)),
         Dispatched::Repeated(_) => None,
     })?;
-    let receipt = match kernel.dispatch(&project, &caller, &command, remember.as_ref()).await? {
+    let receipt = match kernel.run_team(&project, &caller, &command, remember.as_ref()).await? {
         // Asked for twice at the same moment.
         Done::Replayed(answer) => return again(kernel, &project, answer, wait).await,
         Done::Fresh(Dispatched::Accepted(receipt)) => *receipt,
@@ -205,95 +205,57 @@ async fn await_rest(
     Ok((TurnOut::from(&seen), questions.into_iter().map(Into::into).collect()))
 }
 
-/// Everybody whom a run needs.
-struct Ready<'a> {
-    kernel: &'a Kernel,
-    project: &'a ProjectId,
-    caller: &'a Caller,
-}
-
-impl Ready<'_> {
-    /// Tools, profiles and agents of a team: all are read before the first is written. Gives the box of the controller's
-    /// profile.
-    async fn make(&self, team: &Team) -> Result<BoxId, ApiError> {
-        let controller = team.controller_id();
-        let Parts { tools, profiles, own } = Parts::of(team)?;
-        for (name, draft) in tools {
-            self.kernel.put_resource(self.project, self.caller, ResourceKind::Tool, name, draft).await?;
-        }
-        for profile in profiles {
-            self.kernel.put_profile(self.project, self.caller, profile).await?;
-        }
-        for member in team.roster() {
-            self.agent(&team.agent_id(&member.id), &member.profile_name).await?;
-        }
-        let own = self.kernel.put_profile(self.project, self.caller, own).await?.profile.profile_box;
-        self.agent(&controller, &controller).await?;
-        Ok(own)
-    }
-
-    async fn agent(&self, id: &str, profile: &str) -> Result<(), ApiError> {
-        let command = AddAgent {
-            id: parse::one("agents/id", id)?,
-            profile_name: parse::one("profile/name", profile)?,
-            display_name: None,
-            tags: None,
-            metadata: CanonicalJson::empty_object(),
-            refresh: true,
-        };
-        self.kernel.add_agent(self.project, self.caller, &command, None).await?;
-        Ok(())
-    }
-
-    /// What the controller is given.
-    async fn context(&self, query: &str) -> Result<BoxId, ApiError> {
-        let draft = CardDraft {
-            content: CanonicalJson::string(query)?,
-            metadata: CanonicalJson::from_value(&json!({ "type": "task.instruction", "role": "user" }))?,
-            tool_calls: None,
-            tool_call_id: None,
-            ttl_seconds: None,
-        };
-        let new = NewCard { id: None, draft, origin: Origin::Operator };
-        let card = match self.kernel.put_card(self.project, self.caller, new, None).await? {
-            Done::Fresh(Put::Created(card)) => card.id,
-            Done::Fresh(Put::Existing(id)) => id,
-            Done::Replayed(_) => return Err(Invalid::field("query", "was asked before").into()),
-        };
-        match self.kernel.create_box(self.project, self.caller, None, &[card], None).await? {
-            Done::Fresh(Created::New(head)) => Ok(head.box_id),
-            Done::Fresh(Created::Existing(id)) => Ok(id),
-            Done::Replayed(_) => Err(Invalid::field("query", "was asked before").into()),
-        }
-    }
-}
-
 /// What a team brings along.
 struct Parts {
     tools: Vec<(ResourceName, CardDraft)>,
     profiles: Vec<NewProfile>,
-    /// The controller's profile.
-    own: NewProfile,
+    agents: Vec<AddAgent>,
 }
 
 impl Parts {
     fn of(team: &Team) -> Result<Self, Invalid> {
         let tools = team.tools.iter().map(tool).collect::<Result<_, _>>()?;
-        let mut profiles = vec![];
+        let (mut profiles, mut agents) = (vec![], vec![]);
         for (name, fields) in &team.profiles {
             profiles.push(profile(name, profile_of(team, name, fields, None))?);
         }
         for member in team.roster() {
             let fields = profile_of(team, &member.id, &member.profile, member.model.as_ref());
             profiles.push(profile(&member.profile_name, fields)?);
+            agents.push(agent(&team.agent_id(&member.id), &member.profile_name)?);
         }
+        let controller = team.controller_id();
         let own = json!({
             "worker_target": cardwire_team::WORKER_TARGET,
             "system_prompt": "Runs the team; asks no model.",
         });
-        let own = profile(&team.controller_id(), own.as_object().cloned().unwrap_or_default())?;
-        Ok(Self { tools, profiles, own })
+        profiles.push(profile(&controller, own.as_object().cloned().unwrap_or_default())?);
+        agents.push(agent(&controller, &controller)?);
+        Ok(Self { tools, profiles, agents })
     }
+}
+
+fn agent(id: &str, profile: &str) -> Result<AddAgent, Invalid> {
+    Ok(AddAgent {
+        id: parse::one("agents/id", id)?,
+        profile_name: parse::one("profile/name", profile)?,
+        display_name: None,
+        tags: None,
+        metadata: CanonicalJson::empty_object(),
+        refresh: true,
+        trace_id: None,
+    })
+}
+
+/// What the controller is given.
+fn query(query: &str) -> Result<CardDraft, Invalid> {
+    Ok(CardDraft {
+        content: CanonicalJson::string(query)?,
+        metadata: CanonicalJson::from_value(&json!({ "type": "task.instruction", "role": "user" }))?,
+        tool_calls: None,
+        tool_call_id: None,
+        ttl_seconds: None,
+    })
 }
 
 fn tool(document: &Value) -> Result<(ResourceName, CardDraft), Invalid> {

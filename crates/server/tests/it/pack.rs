@@ -113,6 +113,10 @@ async fn what_cannot_be_packed_leaves_nothing(api: Api) {
         }))
     };
     let of_p2 = api.make_box("p2", &[]).await;
+    let unprintable =
+        json!({ "tool_suffix": "a\u{0}b", "arguments": { "instruction": "x" }, "handover": inherit() });
+    let reply = api.post(PATH, unprintable).await;
+    assert_eq!(reply.expect(400)["error"]["detail"]["field"], "tool_suffix");
     for (arguments, handover, status, code) in [
         (json!({ "instruction": "x" }), json!(null), 400, "bad_request"),
         (json!({ "instruction": "x" }), json!({}), 400, "bad_request"),

@@ -49,6 +49,11 @@ async fn a_project_is_made_changed_and_deleted(api: Api) {
             assert_eq!(reply.json()["error"]["detail"]["field"], field, "{settings}");
         }
     }
+    // With the place where they stand, one level more than JSON may have.
+    let deep = (1..cardwire_model::limits::JSON_DEPTH).fold(json!({}), |value, _| json!({ "x": value }));
+    let reply = patch(json!({ "settings": deep })).await;
+    assert_eq!(reply.expect(400)["error"]["detail"]["field"], "settings");
+    assert_eq!(api.get("/projects/new").await.expect(200)["settings"]["acl"]["inherit"], "enforce");
     api.get("/projects/list").await.expect_error(404, "not_found");
     assert_eq!(api.get("/projects/new").await.expect(200)["revision"], 3);
     api.delete("/projects/new").await.expect(204);

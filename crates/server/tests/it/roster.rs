@@ -107,7 +107,12 @@ async fn an_agent_is_added_once_with_an_edge(api: Api) {
     let body = json!({
         "agent_id": "a1", "profile_name": "Helper", "display_name": "One", "tags": ["t"], "metadata": { "k": 1 },
     });
-    let made = api.post("/projects/p1/agents", body.clone()).await.expect(201);
+    let trace = "4bf92f3577b34da6a3ce929d0e0e4736";
+    let (within, by) = (format!("00-{trace}-00f067aa0ba902b7-01"), format!("Bearer {}", api.admin));
+    let headers = [("traceparent", within.as_str()), ("authorization", by.as_str())];
+    let made = api.request("POST", "/projects/p1/agents", &headers, body.to_string()).await.expect(201);
+    let traced = api.items(&format!("state/identity/edges?trace={trace}")).await;
+    assert_eq!((traced.len(), &traced[0]["target_agent_id"]), (1, &json!("a1")));
     for (name, value) in body.as_object().unwrap() {
         assert_eq!(made[name], *value, "{name}");
     }

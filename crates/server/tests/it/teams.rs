@@ -10,6 +10,7 @@ on_both! {
     agents_are_given_their_profiles_as_they_read_now;
     a_run_that_cannot_be_is_refused_by_field;
     sec_08_a_query_that_no_card_holds_is_refused_before_anything_is_written;
+    w_13_a_run_that_is_refused_leaves_nothing;
     a_team_that_cannot_be_run_is_not_kept;
     api_16_whoever_waits_again_is_told_how_the_run_ended;
 }
@@ -118,6 +119,38 @@ async fn sec_08_a_query_that_no_card_holds_is_refused_before_anything_is_written
     }
     assert!(api.items("agents").await.is_empty() && api.items("profiles").await.is_empty());
     run(&api, json!({ "query": "x".repeat(most) })).await;
+}
+
+/// W-13: not even what comes before what is refused.
+async fn w_13_a_run_that_is_refused_leaves_nothing(api: Api) {
+    put(&api, &team()).await;
+    let write = async |path: &str, body: Value| {
+        let path = format!("/projects/p1/{path}");
+        api.with(&api.admin, "PUT", &path, &body.to_string()).await.expect(201)
+    };
+    write("profiles/Other", json!({ "worker_target": "w", "system_prompt": "x" })).await;
+    let two = json!({ "agent_id": "two", "profile_name": "Other" });
+    api.post("/projects/p1/agents", two).await.expect(201);
+    let all = async || {
+        let mut all = vec![api.everything().await];
+        for list in ["profiles", "agents", "tools", "state/identity/edges", "audit"] {
+            all.push(api.items(list).await.into());
+        }
+        all
+    };
+    let before = all().await;
+    api.post("/projects/p1/teams/crew:run", json!({ "query": "Why?" }))
+        .await
+        .expect_error(409, "existing_agent_profile_mutation_forbidden");
+    assert_eq!(all().await, before, "another has the id of the second member");
+    let mut changed = team();
+    changed["agents"][1]["id"] = "three".into();
+    put(&api, &changed).await;
+    let recipe = json!({ "handover": { "target_profile_config": { "profile_name": "Other" } } });
+    write("recipes/publish", recipe).await;
+    let before = all().await;
+    api.post("/projects/p1/teams/crew:run", json!({ "query": "Why?" })).await.expect_error(409, "conflict");
+    assert_eq!(all().await, before, "a recipe has the name of the tool");
 }
 
 /// SEC-08

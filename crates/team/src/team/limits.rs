@@ -16,8 +16,6 @@ pub struct Limits {
     pub retries: u32,
     /// Most rounds of a run.
     pub max_rounds: u32,
-    /// Most tasks of a round at a time; 0 means all of them.
-    pub max_parallel: u32,
 }
 
 impl Default for Limits {
@@ -28,19 +26,17 @@ impl Default for Limits {
             tool_timeout_seconds: 30,
             retries: 0,
             max_rounds: 100,
-            max_parallel: 0,
         }
     }
 }
 
-const NAMES: [&str; 6] =
-    ["max_steps", "agent_timeout_seconds", "tool_timeout_seconds", "retries", "max_rounds", "max_parallel"];
+const NAMES: [&str; 5] =
+    ["max_steps", "agent_timeout_seconds", "tool_timeout_seconds", "retries", "max_rounds"];
 
 const MAX_STEPS: u32 = 1_000;
 const MAX_RETRIES: u32 = 10;
 const MAX_ROUNDS: u32 = 1_000;
 const MAX_SECONDS: u32 = limits::RESUME_SECONDS_MAX;
-const MAX_PARALLEL: u32 = limits::FORK_TASKS_MAX as u32;
 
 impl Limits {
     /// Reads the limits of a team of so many. Where nothing is said, there is a round for each of them.
@@ -57,7 +53,6 @@ impl Limits {
             tool_timeout_seconds: seconds("tool_timeout_seconds", plain.tool_timeout_seconds)?,
             retries: given.number("retries", plain.retries, 0..=MAX_RETRIES)?,
             max_rounds: given.number("max_rounds", plain.max_rounds, 1..=MAX_ROUNDS)?,
-            max_parallel: given.number("max_parallel", plain.max_parallel, 0..=MAX_PARALLEL)?,
         })
     }
 }

@@ -1,6 +1,6 @@
 //! A member of a team.
 
-use super::read::Fields;
+use super::{read::Fields, roster::derived};
 use cardwire_model::Invalid;
 use serde_json::{Map, Value};
 use std::collections::HashSet;
@@ -50,7 +50,7 @@ fn parse(agent: &Fields<'_>, id: &str, ids: &[String], team_name: &str) -> Resul
     let given = agent.fields("profile")?.ok_or_else(|| agent.wrong("profile", "is required"))?;
     let name = match given.text("name")? {
         Some(name) => name.to_owned(),
-        None => format!("{team_name}_{id}"),
+        None => derived(team_name, id),
     };
     Ok(Member {
         profile_name: name,

@@ -1,7 +1,7 @@
 //! Reading of JSON objects with the path of whatever is wrong.
 
-use super::{ENTRIES, ID_CHARS};
-use cardwire_model::Invalid;
+use super::ENTRIES;
+use cardwire_model::{Invalid, limits::NAME_CHARS};
 use serde_json::{Map, Value};
 use std::ops::RangeInclusive;
 
@@ -66,7 +66,7 @@ impl<'a> Fields<'a> {
     /// The name of a team or the id of a member.
     pub(super) fn id(&self, name: &str) -> Result<String, Invalid> {
         let id = self.required_text(name)?;
-        check_name(&self.at(name), id, ID_CHARS)?;
+        check_name(&self.at(name), id, NAME_CHARS)?;
         Ok(id.to_owned())
     }
 

@@ -2,12 +2,18 @@
 
 use super::{Member, Team};
 use crate::{Process, prompts};
+use cardwire_model::{limits::NAME_CHARS, slug};
 use serde_json::{Map, json};
+
+/// The name of what one has in another: no longer than a name may be.
+pub(super) fn derived(whose: &str, what: &str) -> String {
+    slug::shortened(format!("{whose}_{what}"), NAME_CHARS)
+}
 
 impl Team {
     /// The agent whose turns are the runs of the team.
     pub fn controller_id(&self) -> String {
-        format!("team_{}", self.name)
+        derived("team", &self.name)
     }
 
     /// The agent that makes plans, for react and map_reduce.
@@ -24,7 +30,7 @@ impl Team {
     /// theirs, so that two teams can have planners.
     pub fn agent_id(&self, id: &str) -> String {
         let is_helper = self.helpers().iter().any(|helper| helper.id == id);
-        if is_helper { format!("{}_{id}", self.name) } else { id.to_owned() }
+        if is_helper { derived(&self.name, id) } else { id.to_owned() }
     }
 
     /// Every agent to be provisioned: the members, and those that come with the process.
@@ -56,7 +62,7 @@ impl Team {
             ("allowed_internal_tools", json!([])),
         ];
         Member {
-            profile_name: format!("{}_{id}", self.name),
+            profile_name: derived(&self.name, &id),
             profile: profile.map(|(name, value)| (name.to_owned(), value)).into_iter().collect::<Map<_, _>>(),
             description: None,
             can_delegate_to: Vec::new(),

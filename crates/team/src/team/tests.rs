@@ -31,7 +31,6 @@ fn what_a_team_does_not_say_has_a_default() {
         tool_timeout_seconds: 30,
         retries: 0,
         max_rounds: 100,
-        max_parallel: 0,
     };
     assert_eq!(team.limits, limits);
     assert_eq!(team.member("b").unwrap().profile_name, "crew_b");
@@ -48,7 +47,7 @@ fn what_a_team_says_is_kept() {
     let given = json!({
         "name": "crew", "process": "dynamic", "description": "Sails.", "entry": "b", "enable_share_context": false,
         "model": { "provider": "scripted" },
-        "limits": { "max_steps": 1, "retries": 2, "max_rounds": 7, "max_parallel": 3 },
+        "limits": { "max_steps": 1, "retries": 2, "max_rounds": 7 },
         "tools": [{ "name": "publish", "approval": "required" }],
         "profiles": [{ "name": "Searcher", "system_prompt": "Search.", "tags": ["x"] }],
         "agents": [
@@ -62,7 +61,7 @@ fn what_a_team_says_is_kept() {
         (team.share, team.entry.as_deref(), team.description.as_deref()),
         (false, Some("b"), Some("Sails."))
     );
-    assert_eq!((team.limits.max_steps, team.limits.retries, team.limits.max_parallel), (1, 2, 3));
+    assert_eq!((team.limits.max_steps, team.limits.retries), (1, 2));
     assert_eq!(team.tools, [given["tools"][0].clone()]);
     let searcher = json!({ "system_prompt": "Search.", "tags": ["x"] });
     assert_eq!(team.profiles, [("Searcher".to_owned(), searcher.as_object().unwrap().clone())]);
@@ -112,7 +111,6 @@ fn every_limit_has_a_bound() {
         ("tool_timeout_seconds", 1, 604_800),
         ("retries", 0, 10),
         ("max_rounds", 1, 1_000),
-        ("max_parallel", 0, 10_000),
     ] {
         let set = |value: Value| Team::parse(&with("/limits", json!({ name: value })));
         for good in [low, high] {
@@ -158,7 +156,6 @@ fn what_is_no_team_is_refused_by_its_path() {
         (json!([]), "body"),
         (json!({}), "name"),
         (with("/name", json!("a b")), "name"),
-        (with("/name", json!("a".repeat(65))), "name"),
         (with("/nam", json!("x")), "nam"),
         (with("/process", Value::Null), "process"),
         (with("/process", json!(1)), "process"),
@@ -175,7 +172,9 @@ fn what_is_no_team_is_refused_by_its_path() {
         (with("/agents/1/id", json!("a")), "agents/1/id"),
         (with("/agents/1/id", json!("team_crew")), "agents/1/id"),
         (with("/agents/1/id", json!("b.c")), "agents/1/id"),
-        (with("/agents/1/id", json!("b".repeat(65))), "agents/1/id"),
+        (with("/agents/1/id", json!("b".repeat(129))), "agents/1/id"),
+        (with("/name", json!("b".repeat(129))), "name"),
+        (with("/agents/1/profile/name", json!("team_crew")), "agents/1/profile/name"),
         (with("/agents/1/role", json!("x")), "agents/1/role"),
         (with("/agents/0/profile", Value::Null), "agents/0/profile"),
         (with("/agents/0/profile", json!("x")), "agents/0/profile"),
@@ -212,17 +211,31 @@ fn an_entry_is_for_dynamic_only() {
     assert_eq!(refused(&given), "entry: is for the process dynamic only");
 }
 
-/// A long name of a team and a long id make a name that is too long: the refusal says where to give a shorter one.
+/// A long name of a team and a long id make a name that would be too long: it is cut, and stays one of its own.
 #[test]
 fn a_name_made_of_two_stays_legal() {
-    let id = "b".repeat(64);
-    let mut given = document("sequential", &[&id]);
-    given["name"] = json!("a".repeat(63));
-    assert_eq!(Team::parse(&given).unwrap().agents[0].profile_name.len(), 128);
-    given["name"] = json!("a".repeat(64));
-    assert_eq!(Team::parse(&given).unwrap_err().field_name(), "agents/0/profile/name");
-    given["agents"][0]["profile"]["name"] = json!("short");
-    assert!(Team::parse(&given).is_ok());
+    let ids = [format!("{}b", "b".repeat(127)), format!("{}c", "b".repeat(127))];
+    let mut given = document("react", &[&ids[0], &ids[1]]);
+    given["name"] = json!("a".repeat(128));
+    let team = Team::parse(&given).unwrap();
+    let mut names: Vec<_> = team.roster().into_iter().map(|member| member.profile_name).collect();
+    names.push(team.controller_id());
+    assert_eq!(names.iter().collect::<HashSet<_>>().len(), 5, "{names:?}");
+    assert!(names.iter().all(|name| name.len() == 128), "{names:?}");
+    let helper = team.agent_id(&team.planner_id());
+    assert_eq!(helper.len(), 128);
+    given["name"] = json!("a".repeat(120));
+    assert_eq!(Team::parse(&given).unwrap().controller_id(), format!("team_{}", "a".repeat(120)));
+}
+
+/// Whoever has the id of a helper's agent could not be made.
+#[test]
+fn nobody_has_the_id_of_an_agent_that_comes_with_the_team() {
+    for id in ["planner", "reflector", "crew_planner", "crew_reflector", "team_crew"] {
+        assert!(refused(&document("react", &[id, "b"])).starts_with("agents/0/id"), "{id}");
+        let plain = Team::parse(&document("sequential", &[id, "b"]));
+        assert_eq!(plain.is_ok(), id != "team_crew", "{id}");
+    }
 }
 
 /// PR-05, PR-07

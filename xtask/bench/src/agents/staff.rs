@@ -73,6 +73,7 @@ impl Staff {
                 tags: None,
                 metadata: CanonicalJson::empty_object(),
                 refresh: false,
+                trace_id: None,
             };
             kernel.add_agent(project, self.world.caller(), &command, None).await?;
             crew.agents.push(id.to_string());

@@ -46,6 +46,7 @@ pub(super) async fn fork(
         tool: "fork_join".to_owned(),
         caller: boss.clone(),
         by_turn: None,
+        at_turn: None,
         epoch: None,
         proof: Proof::Operator,
         channel: Channel::public(),

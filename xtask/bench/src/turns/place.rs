@@ -66,6 +66,7 @@ impl Place {
             tags: None,
             metadata: self.empty.clone(),
             refresh: false,
+            trace_id: None,
         };
         self.world.kernel.add_agent(&self.world.project, self.caller(), &command, None).await?;
         self.agents.push(id.clone());

@@ -32,6 +32,7 @@ async fn cc_04_an_agent_is_told_of_the_tools_that_it_may_call() {
             tags: None,
             metadata: CanonicalJson::empty_object(),
             refresh: false,
+            trace_id: None,
         };
         desk.kernel.add_agent(&desk.project, &caller(), &agent, None).await.unwrap();
         let request = CollectRequest { agent_id: Some(agent.id), ..request(true) };

@@ -72,6 +72,7 @@ pub(super) async fn set_up(world: Rc<World>, projects: usize, agents: usize) {
                 tags: None,
                 metadata: json("{}"),
                 refresh: false,
+                trace_id: None,
             };
             kernel.add_agent(&project, &caller(), &command, None).await.unwrap();
             names.push(id);

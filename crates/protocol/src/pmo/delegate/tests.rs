@@ -128,6 +128,7 @@ fn call(by_turn: Option<u128>) -> Call {
         tool: "delegate_async".to_owned(),
         caller: "boss".parse().unwrap(),
         by_turn: by_turn.map(|n| uuid::<TurnId>(TurnId::PREFIX, n)),
+        at_turn: None,
         epoch: None,
         proof: Proof::Operator,
         channel: Channel::public(),

@@ -23,6 +23,7 @@ fn call() -> Call {
         tool: "provision_agent".to_owned(),
         caller: "boss".parse().unwrap(),
         by_turn: None,
+        at_turn: None,
         epoch: None,
         proof: crate::turn::Proof::Operator,
         channel: "team".parse::<Channel>().unwrap(),

@@ -26,6 +26,7 @@ fn command() -> AddAgent {
         tags: None,
         metadata: CanonicalJson::empty_object(),
         refresh: false,
+        trace_id: None,
     }
 }
 

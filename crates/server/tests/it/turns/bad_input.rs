@@ -145,7 +145,7 @@ async fn bad_words_about_a_turn_are_refused(api: Api) {
         (":finish", json!({ "status": "success", "deliverable_card_id": "x" }), "deliverable_card_id"),
         (":finish", json!({ "status": "success", "error": "\u{0}" }), "error"),
         (":finish", json!({ "status": "success", "cards": [{}] }), "cards/0/content"),
-        (":finish", json!({ "status": "success", "step": { "phase": "x", "metadata": 1 } }), "metadata"),
+        (":finish", json!({ "status": "success", "step": { "phase": "x", "metadata": 1 } }), "step/metadata"),
         (":finish", json!({ "status": "success", "step": {} }), "step/phase"),
         (":release", json!({ "defer_seconds": 604_801 }), "defer_seconds"),
         (":release", json!({ "reason": "\u{0}" }), "reason"),
@@ -209,7 +209,17 @@ async fn bad_reports_are_refused(api: Api) {
         names(&reply, field);
     }
     let big = "x".repeat(cardwire_model::limits::CARD_BYTES);
-    api.report(&leased, "c1", json!({ "result": big })).await.expect_error(413, "too_large");
+    for (more, field) in [
+        (json!({ "result": big }), "result"),
+        (json!({ "status": "failed", "error": { "message": big } }), "error"),
+    ] {
+        let reply = api.report(&leased, "c1", more).await;
+        reply.expect_error(413, "too_large");
+        assert_eq!(reply.json()["error"]["detail"]["field"], field);
+    }
+    // With what stands around it one level more than JSON may have.
+    let deep = (1..cardwire_model::limits::JSON_DEPTH).fold(json!([]), |value, _| json!([value]));
+    names(&api.report(&leased, "c1", json!({ "result": deep })).await, "result");
     assert_eq!(api.everything().await, before, "nothing was written");
 }
 

@@ -38,6 +38,10 @@ async fn says_everything_in_vain(api: &Api, stale: &Leased) {
         let reply = api.with(&api.admin, "POST", &stale.path(verb), &operator).await;
         reply.expect_error(409, "stale_turn");
     }
+    // Nor does whoever may speak for all hand on in the name of a turn that is gone.
+    let call = json!({ "caller_agent_id": stale.agent, "agent_turn_id": stale.turn, "turn_epoch": stale.epoch, "args": {
+        "target_strategy": "new", "target_ref": "Helper", "instruction": "zombie" } });
+    api.post("/projects/p1/pmo/delegate_async:call", call).await.expect_error(409, "stale_turn");
     assert_eq!(api.everything().await, before);
 }
 
@@ -67,6 +71,10 @@ async fn a_stopped_turn_changes_nothing(api: Api) {
     let leased = busy(&api, "a1").await;
     api.post(&format!("/projects/p1/turns/{}:stop", leased.turn), json!({})).await.expect(200);
     says_everything_in_vain(&api, &leased).await;
+    // Whether or not it says which epoch that was.
+    let call = json!({ "caller_agent_id": "a1", "agent_turn_id": leased.turn, "args": {
+        "target_strategy": "new", "target_ref": "Helper", "instruction": "zombie" } });
+    api.post("/projects/p1/pmo/delegate_async:call", call).await.expect_error(409, "stale_turn");
 }
 
 /// DP-17: turn and epoch must both fit.

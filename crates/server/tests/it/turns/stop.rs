@@ -58,7 +58,12 @@ async fn a_live_turn_is_taken_away(api: Api) {
 async fn a_waiting_turn_never_runs(api: Api) {
     let leased = api.running("a1").await;
     let (second, third) = (api.dispatch("a1").await, api.dispatch("a1").await);
-    let stopped = api.post(&path(&second.id), json!({})).await.expect(200);
+    let late = json!({ "turn_epoch": 99 });
+    api.post(&path(&second.id), late).await.expect_error(409, "stale_turn");
+    let why = json!({ "turn_epoch": 1, "reason": "superseded" });
+    let stopped = api.post(&path(&second.id), why).await.expect(200);
+    let audit = api.get("/projects/p1/audit?limit=1").await.expect(200);
+    assert_eq!(audit["items"][0]["detail"]["reason"], "superseded");
     assert_eq!(stopped["status"], "stopped");
     let turn = api.turn(&second.id).await;
     assert_eq!((&turn["status"], &turn["turn_epoch"]), (&json!("failed"), &serde_json::Value::Null));

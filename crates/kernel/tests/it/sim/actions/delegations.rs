@@ -34,6 +34,7 @@ fn any_call(world: &World, project: &ProjectId, caller: &AgentId, held: Option<&
         tool: tool.to_owned(),
         caller: caller.clone(),
         by_turn: held.map(|held| held.lease.turn_id),
+        at_turn: None,
         epoch: None,
         proof: held.map_or(Proof::Operator, lease_proof),
         channel: Channel::public(),
