@@ -74,6 +74,31 @@ pub(crate) struct InNamespace {
     pub(crate) namespace: Option<String>,
 }
 
+/// Whose entries of a list.
+#[derive(Debug, Args)]
+pub(crate) struct Of {
+    /// Only of this agent.
+    #[arg(long, value_name = "AGENT")]
+    pub(crate) agent: Option<String>,
+    /// Only of this turn.
+    #[arg(long, value_name = "TURN")]
+    pub(crate) turn: Option<String>,
+    /// Only of this trace.
+    #[arg(long, value_name = "TRACE")]
+    pub(crate) trace: Option<String>,
+}
+
+/// When the entries of a list were made.
+#[derive(Debug, Args)]
+pub(crate) struct Made {
+    /// Only made at or after this moment, e.g. 2026-01-31T12:00:00Z.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) since: Option<String>,
+    /// Only made before this moment.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) until: Option<String>,
+}
+
 /// Which page of a list.
 #[derive(Debug, Args)]
 pub(crate) struct Page {

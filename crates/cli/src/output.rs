@@ -1,8 +1,9 @@
 //! What people and programs get to see: results on standard output, everything else on standard error.
 
-use crate::{failure::Failure, hint::Asked, pretty, text};
+use crate::{client::Answer, failure::Failure, hint::Asked, pretty, text};
 use clap::builder::styling::{AnsiColor, Style};
 use comfy_table::{Table, presets};
+use serde_json::Value;
 use std::{
     env,
     fmt::Display,
@@ -99,8 +100,25 @@ impl Output {
         say(&format!("note: {note}"));
     }
 
+    /// A page of a list: the server's JSON for programs, else a table with a row for each entry.
+    pub(crate) fn page(
+        self,
+        answer: &Answer,
+        header: &[&str],
+        row: impl Fn(&Value) -> Vec<String>,
+    ) -> Result<(), Failure> {
+        if self.json {
+            return self.json(&answer.text);
+        }
+        let list: Value = answer.parse()?;
+        let items = list["items"].as_array().map_or(&[][..], Vec::as_slice);
+        self.table(header, items.iter().map(row).collect())?;
+        self.more(&list["next_cursor"]);
+        Ok(())
+    }
+
     /// Says that a list goes on.
-    pub(crate) fn more(self, next_cursor: &serde_json::Value) {
+    pub(crate) fn more(self, next_cursor: &Value) {
         if let Some(cursor) = next_cursor.as_str() {
             self.note(format_args!("there is more; go on with `--cursor {cursor}`"));
         }

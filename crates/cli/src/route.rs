@@ -1,11 +1,18 @@
 //! Paths and queries from parts that people typed.
 
-use crate::failure::Failure;
+use crate::{
+    cli::{Made, Of, Page},
+    failure::Failure,
+};
 use std::fmt::{Display, Write};
 
 /// What to ask for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Route(String);
+pub(crate) struct Route {
+    path: String,
+    /// The server may be at it for an hour.
+    takes_long: bool,
+}
 
 impl Route {
     /// A path of these segments.
@@ -19,7 +26,7 @@ impl Route {
             path.push('/');
             encode(segment, &mut path);
         }
-        Ok(Self(path))
+        Ok(Self { path, takes_long: false })
     }
 
     /// A path inside a project.
@@ -29,29 +36,51 @@ impl Route {
 
     /// The verb after the last segment.
     pub(crate) fn verb(mut self, verb: &str) -> Self {
-        self.0.push(':');
-        self.0.push_str(verb);
+        self.path.push(':');
+        self.path.push_str(verb);
         self
     }
 
     /// A query parameter, if there is a value.
     pub(crate) fn query(mut self, name: &str, value: Option<impl Display>) -> Self {
         if let Some(value) = value {
-            self.0.push(if self.0.contains('?') { '&' } else { '?' });
-            self.0.push_str(name);
-            self.0.push('=');
-            encode(&value.to_string(), &mut self.0);
+            self.path.push(if self.path.contains('?') { '&' } else { '?' });
+            self.path.push_str(name);
+            self.path.push('=');
+            encode(&value.to_string(), &mut self.path);
         }
         self
     }
 
+    /// Whose entries of a list.
+    pub(crate) fn of(self, of: &Of) -> Self {
+        self.query("agent_id", of.agent.as_deref())
+            .query("agent_turn_id", of.turn.as_deref())
+            .query("trace_id", of.trace.as_deref())
+    }
+
+    /// When they were made.
+    pub(crate) fn made(self, made: &Made) -> Self {
+        self.query("since", made.since.as_deref()).query("until", made.until.as_deref())
+    }
+
     /// The page of a list.
-    pub(crate) fn page(self, page: &crate::cli::Page) -> Self {
+    pub(crate) fn page(self, page: &Page) -> Self {
         self.query("limit", page.limit).query("cursor", page.cursor.as_deref())
     }
 
+    /// What looks at all there is, or at every file of a package.
+    pub(crate) fn takes_long(self) -> Self {
+        Self { takes_long: true, ..self }
+    }
+
+    /// Whether the answer may be long in coming.
+    pub(crate) const fn is_long(&self) -> bool {
+        self.takes_long
+    }
+
     pub(crate) fn as_str(&self) -> &str {
-        &self.0
+        &self.path
     }
 }
 

@@ -64,6 +64,11 @@ pub(crate) fn cell(value: &Value) -> String {
     }
 }
 
+/// A row of the members with these names.
+pub(crate) fn cells<const N: usize>(names: [&'static str; N]) -> impl Fn(&Value) -> Vec<String> {
+    move |item: &Value| names.map(|name| cell(&item[name])).to_vec()
+}
+
 /// The content of a card, unless it is not for everybody's eyes.
 pub(crate) fn content(card: &Value) -> String {
     if card["suspected_credential"] == true { REDACTED.to_owned() } else { cell(&card["content"]) }

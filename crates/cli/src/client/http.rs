@@ -4,13 +4,15 @@ use super::{Answer, ByteStream, Payload, pinned};
 use crate::{failure::Failure, route::Route};
 use axum::http::{HeaderValue, Method, header};
 use cardwire_model::TokenSecret;
-use futures_util::{StreamExt, TryStreamExt};
+use futures_util::{StreamExt, TryStreamExt, stream};
 use reqwest::{Url, redirect};
 use std::{error::Error, net::IpAddr, time::Duration};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Longer than the server takes before it gives up by itself.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(90);
+/// The same for what takes long.
+const LONG_TIMEOUT: Duration = Duration::from_secs(3_660);
 /// Longer than the pause between two heartbeats of an event stream.
 const SILENCE: Duration = Duration::from_secs(40);
 const HEALTH_TIMEOUT: Duration = Duration::from_secs(2);
@@ -50,7 +52,8 @@ impl Http {
         route: &Route,
         body: Option<Payload>,
     ) -> Result<Answer, Failure> {
-        let mut request = self.request(method, route).timeout(REQUEST_TIMEOUT);
+        let limit = if route.is_long() { LONG_TIMEOUT } else { REQUEST_TIMEOUT };
+        let mut request = self.request(method, route).timeout(limit);
         if let Some(body) = body {
             request = request.header(header::CONTENT_TYPE, body.content_type).body(body.text);
         }
@@ -78,13 +81,29 @@ impl Http {
             return self.read(response).await.map(Err);
         }
         let lost = |error| Failure::failed(format!("the connection was lost: {}", reason(&error)));
-        Ok(Ok(response.bytes_stream().map_err(lost).boxed()))
+        Ok(Ok(unless_silent(response.bytes_stream().map_err(lost).boxed())))
     }
 
     fn unreachable(&self, error: &reqwest::Error) -> Failure {
         Failure::failed(format!("cannot reach {}: {}", self.base, reason(error)))
             .hint("is the server running? `cardwire up` starts one")
     }
+}
+
+/// A stream of events that ends when nothing is heard for too long. Only a stream: whoever looks at a whole store is silent
+/// meanwhile.
+fn unless_silent(stream: ByteStream) -> ByteStream {
+    let heard = |stream: Option<ByteStream>| async move {
+        let mut stream = stream?;
+        match tokio::time::timeout(SILENCE, stream.next()).await {
+            Ok(next) => Some((next?, Some(stream))),
+            Err(_) => {
+                let lost = Failure::failed("the connection was lost: nothing was heard for too long");
+                Some((Err(lost), None))
+            }
+        }
+    };
+    stream::unfold(Some(stream), heard).boxed()
 }
 
 /// Whether a server answers at this address. No token is sent.
@@ -105,7 +124,7 @@ pub(crate) fn connection(place: &Place) -> Result<(reqwest::Client, String), Fai
         return Err(Failure::usage("the address of a server takes no user and no password")
             .hint("put the token into `CARDWIRE_TOKEN`"));
     }
-    let mut builder = builder(&parsed).read_timeout(SILENCE);
+    let mut builder = builder(&parsed);
     if parsed.scheme() == "https"
         && let Some(certificate) = &place.certificate
     {

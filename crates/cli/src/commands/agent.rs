@@ -1,12 +1,12 @@
 //! `cardwire agent`: the roster, and what its agents are doing.
 
 use crate::{
-    cli::{InProject, Page},
+    cli::{InProject, Made, Of, Page},
     client::Client,
     failure::Failure,
     output::Output,
     route::Route,
-    text::cell,
+    text::{cell, cells},
 };
 use clap::{Args, Subcommand};
 use futures_util::{StreamExt, TryStreamExt, stream};
@@ -24,6 +24,57 @@ pub(crate) struct AgentArgs {
 enum AgentCommand {
     /// List agents by name, with what each is doing.
     List {
+        #[command(flatten)]
+        page: Page,
+    },
+    /// List what agents are doing, the newest agents first.
+    States {
+        /// Only of this agent.
+        #[arg(long, value_name = "AGENT")]
+        agent: Option<String>,
+        /// Only of the agent that has this turn live.
+        #[arg(long, value_name = "TURN")]
+        turn: Option<String>,
+        /// Only of agents with a live turn of this trace.
+        #[arg(long, value_name = "TRACE")]
+        trace: Option<String>,
+        /// Only of agents that are idle, dispatched, running or suspended.
+        #[arg(long)]
+        status: Option<String>,
+        /// Only changed at or after this moment, e.g. 2026-01-31T12:00:00Z.
+        #[arg(long, value_name = "TIME")]
+        since: Option<String>,
+        /// Only changed before this moment.
+        #[arg(long, value_name = "TIME")]
+        until: Option<String>,
+        #[command(flatten)]
+        page: Page,
+    },
+    /// List what came into the inboxes of agents, newest first.
+    Inbox {
+        #[command(flatten)]
+        of: Of,
+        /// Only with this correlation.
+        #[arg(long, value_name = "CORRELATION")]
+        correlation: Option<String>,
+        /// Only in this state: queued, pending, processing, consumed, error, skipped or deferred.
+        #[arg(long)]
+        status: Option<String>,
+        #[command(flatten)]
+        made: Made,
+        #[command(flatten)]
+        page: Page,
+    },
+    /// List how agents came to be and were changed, newest first.
+    Edges {
+        /// Only what this agent did, or what was done to it.
+        #[arg(long, value_name = "AGENT")]
+        agent: Option<String>,
+        /// Only of this trace.
+        #[arg(long, value_name = "TRACE")]
+        trace: Option<String>,
+        #[command(flatten)]
+        made: Made,
         #[command(flatten)]
         page: Page,
     },
@@ -63,6 +114,33 @@ pub(crate) async fn run(args: AgentArgs, output: Output, client: &Client) -> Res
     let project = args.project.name()?;
     match args.command {
         AgentCommand::List { page } => list(&page, project, output, client).await,
+        AgentCommand::States { agent, turn, trace, status, since, until, page } => {
+            let (of, made) = (Of { agent, turn, trace }, Made { since, until });
+            let route = Route::in_project(project, &["state", "agents"])?.of(&of).query("status", status);
+            let answer = client.get(&route.made(&made).page(&page)).await?;
+            let header = ["AGENT", "STATUS", "EPOCH", "TURN", "QUEUED", "UPDATED"];
+            let names = ["agent_id", "status", "turn_epoch", "active_agent_turn_id", "queued", "updated_at"];
+            output.page(&answer, &header, cells(names))
+        }
+        AgentCommand::Inbox { of, correlation, status, made, page } => {
+            let route = Route::in_project(project, &["state", "inbox"])?
+                .of(&of)
+                .query("correlation_id", correlation)
+                .query("status", status);
+            let answer = client.get(&route.made(&made).page(&page)).await?;
+            let header = ["INBOX", "AGENT", "KIND", "STATUS", "TURN", "CREATED", "REASON"];
+            let names = ["inbox_id", "agent_id", "kind", "status", "agent_turn_id", "created_at", "reason"];
+            output.page(&answer, &header, cells(names))
+        }
+        AgentCommand::Edges { agent, trace, made, page } => {
+            let route = Route::in_project(project, &["state", "identity", "edges"])?
+                .query("agent_id", agent)
+                .query("trace_id", trace);
+            let answer = client.get(&route.made(&made).page(&page)).await?;
+            let header = ["EDGE", "ACTION", "SOURCE", "TARGET", "TRACE", "CREATED"];
+            let names = ["edge_id", "action", "source_agent_id", "target_agent_id", "trace_id", "created_at"];
+            output.page(&answer, &header, cells(names))
+        }
         AgentCommand::Get { id } => get(&id, project, output, client).await,
         AgentCommand::Add { id, profile, display_name, tags } => {
             let mut body = json!({ "agent_id": id, "profile_name": profile });

@@ -1,7 +1,7 @@
 //! `cardwire audit`.
 
 use crate::{
-    cli::{InProject, Page},
+    cli::{InProject, Made, Page},
     client::Client,
     failure::Failure,
     output::Output,
@@ -23,20 +23,33 @@ pub(crate) struct AuditArgs {
 enum AuditCommand {
     /// List audit rows, newest first.
     List {
+        /// Only what this one did: the id of a token or of a turn, or a part of the system.
+        #[arg(long)]
+        actor: Option<String>,
+        /// Only this, e.g. card.delete.
+        #[arg(long)]
+        action: Option<String>,
+        /// Only what was done to this.
+        #[arg(long)]
+        subject: Option<String>,
+        /// Only what was allowed or denied.
+        #[arg(long)]
+        verdict: Option<String>,
+        #[command(flatten)]
+        made: Made,
         #[command(flatten)]
         page: Page,
     },
 }
 
 pub(crate) async fn run(args: AuditArgs, output: Output, client: &Client) -> Result<(), Failure> {
-    let AuditCommand::List { page } = args.command;
-    let route = Route::in_project(args.project.name()?, &["audit"])?.page(&page);
-    let answer = client.get(&route).await?;
-    if output.json {
-        return output.json(&answer.text);
-    }
-    let list: Value = answer.parse()?;
-    let items = list["items"].as_array().map_or(&[][..], Vec::as_slice);
+    let AuditCommand::List { actor, action, subject, verdict, made, page } = args.command;
+    let route = Route::in_project(args.project.name()?, &["audit"])?
+        .query("actor", actor)
+        .query("action", action)
+        .query("subject", subject)
+        .query("verdict", verdict);
+    let answer = client.get(&route.made(&made).page(&page)).await?;
     let row = |row: &Value| {
         let place = if row["position"].is_null() { "not yet".to_owned() } else { cell(&row["position"]) };
         let mut cells = vec![cell(&row["seq"]), place];
@@ -44,7 +57,5 @@ pub(crate) async fn run(args: AuditArgs, output: Output, client: &Client) -> Res
         cells
     };
     let header = ["SEQ", "SEALED", "AT", "ACTOR", "ACTION", "VERDICT", "SUBJECT"];
-    output.table(&header, items.iter().map(row).collect())?;
-    output.more(&list["next_cursor"]);
-    Ok(())
+    output.page(&answer, &header, row)
 }

@@ -1,13 +1,13 @@
 //! `cardwire batch`.
 
 use crate::{
-    cli::{InProject, Page},
+    cli::{InProject, Made, Page},
     client::{Answer, Client},
     context::Context,
     failure::Failure,
     output::Output,
     route::Route,
-    text::cell,
+    text::{cell, cells},
 };
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -27,9 +27,17 @@ enum BatchCommand {
         /// Only batches that this agent has forked.
         #[arg(long, value_name = "AGENT")]
         agent: Option<String>,
+        /// Only batches that were forked in this turn.
+        #[arg(long, value_name = "TURN")]
+        turn: Option<String>,
+        /// Only batches of this trace.
+        #[arg(long, value_name = "TRACE")]
+        trace: Option<String>,
         /// Only batches in this state: running, success, partial, failed or timeout.
         #[arg(long)]
         status: Option<String>,
+        #[command(flatten)]
+        made: Made,
         #[command(flatten)]
         page: Page,
     },
@@ -50,9 +58,17 @@ pub(crate) async fn run(args: BatchArgs, context: &Context, client: &Client) -> 
     let (project, output) = (args.project.name()?, context.output);
     let route = |segments: &[&str]| Route::in_project(project, &[&["batches"], segments].concat());
     match args.command {
-        BatchCommand::List { agent, status, page } => {
-            let route = route(&[])?.query("agent_id", agent.as_deref()).query("status", status.as_deref());
-            list(client.get(&route.page(&page)).await?, output)
+        BatchCommand::List { agent, turn, trace, status, made, page } => {
+            let route = route(&[])?
+                .query("agent_id", agent)
+                .query("agent_turn_id", turn)
+                .query("trace_id", trace)
+                .query("status", status);
+            let answer = client.get(&route.made(&made).page(&page)).await?;
+            let header = ["BATCH", "PARENT", "STATUS", "TASKS", "CREATED", "CLOSED"];
+            let row =
+                cells(["batch_id", "parent_agent_id", "status", "task_count", "created_at", "closed_at"]);
+            output.page(&answer, &header, row)
         }
         BatchCommand::Get { id } => show(client.get(&route(&[&id])?).await?, output),
         BatchCommand::Cancel { id } => {
@@ -64,19 +80,6 @@ pub(crate) async fn run(args: BatchArgs, context: &Context, client: &Client) -> 
             output.line(format_args!("{id} is {}", cell(&batch["status"])))
         }
     }
-}
-
-fn list(answer: Answer, output: Output) -> Result<(), Failure> {
-    if output.json {
-        return output.json(&answer.text);
-    }
-    let list: Value = answer.parse()?;
-    let items = list["items"].as_array().map_or(&[][..], Vec::as_slice);
-    let names = ["batch_id", "parent_agent_id", "status", "task_count", "created_at", "closed_at"];
-    let rows = items.iter().map(|batch| names.map(|name| cell(&batch[name])).to_vec()).collect();
-    output.table(&["BATCH", "PARENT", "STATUS", "TASKS", "CREATED", "CLOSED"], rows)?;
-    output.more(&list["next_cursor"]);
-    Ok(())
 }
 
 fn show(answer: Answer, output: Output) -> Result<(), Failure> {

@@ -1,7 +1,7 @@
 //! `cardwire event`: the durable log, once or as it grows (API-13).
 
 use crate::{
-    cli::InProject,
+    cli::{InProject, Of},
     client::Client,
     context::Context,
     failure::Failure,
@@ -34,15 +34,11 @@ struct TailArgs {
     /// Start after this position; 0 is the beginning.
     #[arg(long, value_name = "POSITION", default_value_t = 0)]
     after: u64,
-    /// Only events of this agent.
-    #[arg(long, value_name = "AGENT")]
-    agent: Option<String>,
-    /// Only events of this turn.
-    #[arg(long, value_name = "TURN")]
-    turn: Option<String>,
-    /// Only events of this trace.
-    #[arg(long, value_name = "TRACE")]
-    trace: Option<String>,
+    #[command(flatten)]
+    of: Of,
+    /// Only of this batch.
+    #[arg(long, value_name = "BATCH")]
+    batch: Option<String>,
     /// Go on with events as they happen, over restarts of the server too.
     #[arg(long, short)]
     follow: bool,
@@ -56,9 +52,8 @@ pub(crate) async fn run(args: EventArgs, context: &Context, client: &Client) -> 
             .map_err(|failure| failure.hint("start one with `cardwire up`, or leave out `--follow`"))?;
     }
     let route = Route::in_project(project, &["events"])?
-        .query("agent_id", args.agent.as_deref())
-        .query("agent_turn_id", args.turn.as_deref())
-        .query("trace_id", args.trace.as_deref())
+        .of(&args.of)
+        .query("batch_id", args.batch.as_deref())
         .query("follow", (!args.follow).then_some(false));
     let mut log = Follower { context, route, follow: args.follow, position: args.after };
     log.read(client, |data| {

@@ -98,7 +98,7 @@ async fn ask(args: &ValidateArgs, client: &Client) -> Result<Outcome, Failure> {
         Some(project) => Route::in_project(project, &["handoffs"])?,
         None => Route::new(&["handoffs"])?,
     };
-    let route = args.package.on(route.verb("validate")).query("deep", args.deep.then_some(true));
+    let route = args.package.on(route.verb("validate")).query("deep", args.deep.then_some(true)).takes_long();
     let body = crate::client::Payload::json(Written::read(&args.file)?.into_json()?.get().to_owned());
     let answer = client.ask(Method::POST, &route, Some(body)).await?;
     let value: Value = serde_json::from_str(&answer.text).unwrap_or_default();

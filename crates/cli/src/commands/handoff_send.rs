@@ -41,7 +41,7 @@ pub(crate) struct SendArgs {
 
 pub(crate) async fn run(args: SendArgs, output: Output, client: &Client) -> Result<(), Failure> {
     let project = args.package.project.name()?;
-    let route = args.package.on(Route::in_project(project, &["handoffs"])?);
+    let route = args.package.on(Route::in_project(project, &["handoffs"])?).takes_long();
     let body = Payload::json(Written::read(&args.file)?.into_json()?.get().to_owned());
     let answer = client.ask(Method::POST, &route, Some(body)).await?;
     let mut sent: Value = serde_json::from_str(&answer.text).unwrap_or_default();

@@ -129,7 +129,7 @@ pub(crate) async fn run(args: SessionArgs, output: Output, client: &Client) -> R
             output.line(format_args!("session {session} is what it was, at version {version}"))
         }
         SessionCommand::Delete { session } => {
-            client.delete(&named(route(&[&session])?)).await?;
+            client.delete(&named(route(&[&session])?).takes_long()).await?;
             if output.json { Ok(()) } else { output.line(format_args!("deleted session {session}")) }
         }
     }

@@ -2,13 +2,13 @@
 
 use super::{turn_answer, turn_call, turn_dispatch, turn_fork, turn_replay};
 use crate::{
-    cli::{InProject, Page},
+    cli::{InProject, Made, Of, Page},
     client::{Answer, Client},
     context::Context,
     failure::Failure,
     output::Output,
     route::Route,
-    text::{self, cell},
+    text::{self, cell, cells},
 };
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -27,15 +27,16 @@ enum TurnCommand {
     Dispatch(Box<turn_dispatch::DispatchArgs>),
     /// List turns, newest first.
     List {
-        /// Only turns of this agent.
-        #[arg(long, value_name = "AGENT")]
-        agent: Option<String>,
+        #[command(flatten)]
+        of: Of,
+        /// Only with this correlation.
+        #[arg(long, value_name = "CORRELATION")]
+        correlation: Option<String>,
         /// Only turns in this state: queued, dispatched, running, suspended, or how they ended.
         #[arg(long)]
         status: Option<String>,
-        /// Only turns of this trace.
-        #[arg(long, value_name = "TRACE")]
-        trace: Option<String>,
+        #[command(flatten)]
+        made: Made,
         #[command(flatten)]
         page: Page,
     },
@@ -55,10 +56,42 @@ enum TurnCommand {
     },
     /// Compose the next request of a turn to its model, and print the id of the call.
     Call(turn_call::CallArgs),
-    /// List the steps of a turn: its calls of models, and what they spent.
+    /// List the steps of turns, newest first: calls of models, and what they spent.
     Steps {
-        /// Its id, `turn_…`.
-        id: String,
+        /// Its id, `turn_…`; of all turns when absent.
+        id: Option<String>,
+        /// Only of this agent.
+        #[arg(long, value_name = "AGENT")]
+        agent: Option<String>,
+        /// Only of this trace.
+        #[arg(long, value_name = "TRACE")]
+        trace: Option<String>,
+        /// Only those that their worker calls this.
+        #[arg(long)]
+        phase: Option<String>,
+        /// Only those that ended like this, as their worker calls it.
+        #[arg(long)]
+        status: Option<String>,
+        #[command(flatten)]
+        made: Made,
+        #[command(flatten)]
+        page: Page,
+    },
+    /// List the edges of the execution graph, newest first: who sent, called and answered whom.
+    Edges {
+        #[command(flatten)]
+        of: Of,
+        /// Only with this correlation.
+        #[arg(long, value_name = "CORRELATION")]
+        correlation: Option<String>,
+        /// Only of this primitive: enqueue, tool_call, report or join.
+        #[arg(long)]
+        primitive: Option<String>,
+        /// Only of this phase: request or response.
+        #[arg(long)]
+        phase: Option<String>,
+        #[command(flatten)]
+        made: Made,
         #[command(flatten)]
         page: Page,
     },
@@ -86,21 +119,34 @@ pub(crate) async fn run(args: TurnArgs, context: &Context, client: &Client) -> R
     let route = |segments: &[&str]| Route::in_project(project, &[&["turns"], segments].concat());
     match args.command {
         TurnCommand::Dispatch(args) => turn_dispatch::run(&args, project, context, client).await,
-        TurnCommand::List { agent, status, trace, page } => {
-            let route = route(&[])?
-                .query("agent_id", agent.as_deref())
-                .query("status", status.as_deref())
-                .query("trace_id", trace.as_deref());
-            list(client.get(&route.page(&page)).await?, output)
+        TurnCommand::List { of, correlation, status, made, page } => {
+            let route = route(&[])?.of(&of).query("correlation_id", correlation).query("status", status);
+            let answer = client.get(&route.made(&made).page(&page)).await?;
+            let header = ["TURN", "AGENT", "STATUS", "EPOCH", "CREATED", "ENDED"];
+            let row = cells(["agent_turn_id", "agent_id", "status", "turn_epoch", "created_at", "ended_at"]);
+            output.page(&answer, &header, row)
         }
         TurnCommand::Get { id } => show(client.get(&route(&[&id])?).await?, output),
         TurnCommand::View { id, step } => {
             view(client.get(&route(&[&id, "view"])?.query("step_id", step.as_deref())).await?, output)
         }
         TurnCommand::Call(args) => turn_call::run(&args, project, output, client).await,
-        TurnCommand::Steps { id, page } => {
-            let route = Route::in_project(project, &["state", "steps"])?.query("agent_turn_id", Some(id));
-            steps(client.get(&route.page(&page)).await?, output)
+        TurnCommand::Steps { id, agent, trace, phase, status, made, page } => {
+            let route = Route::in_project(project, &["state", "steps"])?
+                .query("agent_turn_id", id)
+                .query("agent_id", agent)
+                .query("trace_id", trace)
+                .query("phase", phase)
+                .query("status", status);
+            steps(&client.get(&route.made(&made).page(&page)).await?, output)
+        }
+        TurnCommand::Edges { of, correlation, primitive, phase, made, page } => {
+            let route = Route::in_project(project, &["state", "execution", "edges"])?
+                .of(&of)
+                .query("correlation_id", correlation)
+                .query("primitive", primitive)
+                .query("edge_phase", phase);
+            edges(&client.get(&route.made(&made).page(&page)).await?, output)
         }
         TurnCommand::Replay { id } => turn_replay::run(&id, project, context, client).await,
         TurnCommand::Fork(args) => turn_fork::run(&args, project, output, client).await,
@@ -113,29 +159,12 @@ pub(crate) async fn run(args: TurnArgs, context: &Context, client: &Client) -> R
     }
 }
 
-fn list(answer: Answer, output: Output) -> Result<(), Failure> {
-    if output.json {
-        return output.json(&answer.text);
-    }
-    let list: Value = answer.parse()?;
-    let items = list["items"].as_array().map_or(&[][..], Vec::as_slice);
-    let names = ["agent_turn_id", "agent_id", "status", "turn_epoch", "created_at", "ended_at"];
-    let rows = items.iter().map(|turn| names.map(|name| cell(&turn[name])).to_vec()).collect();
-    output.table(&["TURN", "AGENT", "STATUS", "EPOCH", "CREATED", "ENDED"], rows)?;
-    output.more(&list["next_cursor"]);
-    Ok(())
-}
-
-fn steps(answer: Answer, output: Output) -> Result<(), Failure> {
-    if output.json {
-        return output.json(&answer.text);
-    }
-    let list: Value = answer.parse()?;
-    let items = list["items"].as_array().map_or(&[][..], Vec::as_slice);
+fn steps(answer: &Answer, output: Output) -> Result<(), Failure> {
     let row = |step: &Value| {
         let spent = &step["metadata"];
         vec![
             cell(&step["step_id"]),
+            cell(&step["agent_turn_id"]),
             cell(&step["phase"]),
             cell(&step["status"]),
             cell(&step["call_id"]),
@@ -144,10 +173,21 @@ fn steps(answer: Answer, output: Output) -> Result<(), Failure> {
             cell(&spent["usage"]["output_tokens"]),
         ]
     };
-    let header = ["STEP", "PHASE", "STATUS", "CALL", "MODEL", "IN", "OUT"];
-    output.table(&header, items.iter().map(row).collect())?;
-    output.more(&list["next_cursor"]);
-    Ok(())
+    output.page(answer, &["STEP", "TURN", "PHASE", "STATUS", "CALL", "MODEL", "IN", "OUT"], row)
+}
+
+fn edges(answer: &Answer, output: Output) -> Result<(), Failure> {
+    let names = [
+        "edge_id",
+        "primitive",
+        "edge_phase",
+        "source_agent_id",
+        "target_agent_id",
+        "correlation_id",
+        "created_at",
+    ];
+    let header = ["EDGE", "PRIMITIVE", "PHASE", "SOURCE", "TARGET", "CORRELATION", "CREATED"];
+    output.page(answer, &header, cells(names))
 }
 
 fn show(answer: Answer, output: Output) -> Result<(), Failure> {

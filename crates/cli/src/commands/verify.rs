@@ -8,7 +8,7 @@ use std::time::Duration;
 
 pub(crate) async fn run(output: Output, client: &Client) -> Result<(), Failure> {
     let spinner = spinner();
-    let answer = client.send(Method::POST, &Route::new(&["admin", "verify"])?, None).await;
+    let answer = client.send(Method::POST, &Route::new(&["admin", "verify"])?.takes_long(), None).await;
     spinner.finish_and_clear();
     let answer = answer?;
     let report: VerifyOut = answer.parse()?;

@@ -57,7 +57,7 @@ fn fuzz(backend: Backend) {
     std::fs::write(&config, parameters).unwrap();
     // What a request may say is the same on both stores; the second one is asked less.
     let (phases, examples) = match backend {
-        Backend::Sqlite => ("examples,coverage,fuzzing", "25"),
+        Backend::Sqlite => ("examples,coverage,fuzzing", "12"),
         Backend::Postgres | Backend::Victim => ("examples,fuzzing", "8"),
     };
     let run = Command::new(&tester)

@@ -18,6 +18,7 @@ mod faults;
 mod fuzz;
 mod handoffs;
 mod knowledge;
+mod lists;
 mod postgres;
 mod process;
 mod readme;
