@@ -30,7 +30,7 @@ pub struct CallIn {
     /// Who calls: an agent of the roster.
     #[schema(pattern = "^[A-Za-z0-9_-]{1,128}$")]
     pub caller_agent_id: String,
-    /// The turn that calls, where its own token is used; the live one of the caller when absent.
+    /// The turn that calls; the live one of the caller when absent. With an operator's token it must be that one.
     #[serde(default)]
     #[schema(pattern = "^turn_[0-9a-f]{32}$")]
     pub agent_turn_id: Option<String>,

@@ -160,7 +160,7 @@ async fn claim_of(
     }
 }
 
-/// Opens the transaction and locks rows, in one round trip.
+/// Opens the transaction and locks rows, in one round trip. Rows that cannot be read do not count.
 async fn hold(
     client: &Client,
     statements: &Statements,
@@ -169,18 +169,29 @@ async fn hold(
     limit: usize,
 ) -> Read<Vec<Claimable>> {
     let (project, target, now) = (project.as_str(), query.worker_target.as_str(), query.now.micros());
-    let limit = to_limit(limit);
+    let mut wanted = limit;
     let tenant: [Param<'_>; 1] = [&project];
-    let params: [Param<'_>; 4] = [&project, &target, &now, &limit];
+    let first = to_limit(wanted);
+    let params: [Param<'_>; 4] = [&project, &target, &now, &first];
     let (begun, named, rows) = join3(
         client.execute(&statements.begin, &[]),
         client.execute(&statements.set_tenant, &tenant),
         client.query(&statements.claimable, &params),
     )
     .await;
-    let rows = begun.and(named).and(rows).map_err(store_error)?;
-    let readable = |row| rows::readable(claimable(row), project).transpose();
-    rows.iter().filter_map(readable).collect()
+    let mut rows = begun.and(named).and(rows).map_err(store_error)?;
+    loop {
+        let readable = |row| rows::readable(claimable(row), project).transpose();
+        let mut held: Vec<Claimable> = rows.iter().filter_map(readable).collect::<Read<_>>()?;
+        let passed_over = rows.len() - held.len();
+        if passed_over == 0 || rows.len() < wanted || held.len() >= limit {
+            held.truncate(limit);
+            return Ok(held);
+        }
+        wanted = limit + passed_over;
+        let more: [Param<'_>; 4] = [&project, &target, &now, &to_limit(wanted)];
+        rows = client.query(&statements.claimable, &more).await.map_err(store_error)?;
+    }
 }
 
 /// The row, its agent's head and its turn stand side by side.

@@ -61,20 +61,40 @@ impl Claim {
     }
 
     fn find(&self, conn: &Connection) -> SqlResult<BTreeMap<ProjectId, Vec<Claimable>>> {
-        let limit = i64::try_from(self.query.limit).unwrap_or(i64::MAX);
+        let limit = self.query.limit;
+        let mut wanted = limit;
+        loop {
+            let (found, mut rows) = self.look(conn, wanted)?;
+            // Rows that cannot be read do not count.
+            let passed_over = found - rows.len();
+            if passed_over == 0 || found < wanted || rows.len() >= limit {
+                rows.truncate(limit);
+                let mut by_project: BTreeMap<_, Vec<_>> = BTreeMap::new();
+                for (project, row) in rows {
+                    by_project.entry(project).or_default().push(row);
+                }
+                return Ok(by_project);
+            }
+            wanted = limit + passed_over;
+        }
+    }
+
+    /// How many rows there are, of so many, and those of them that can be read.
+    fn look(&self, conn: &Connection, wanted: usize) -> SqlResult<(usize, Vec<(ProjectId, Claimable)>)> {
+        let limit = i64::try_from(wanted).unwrap_or(i64::MAX);
         let found = all(conn, sql::CLAIMABLE, self.params(limit), |row| {
             let project = codec::slug::<ProjectId>(row, codec::INBOX_COLUMNS)?;
             Ok((readable(codec::inbox_item(row), project.as_str())?, project))
         })?;
-        let mut by_project: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        let (count, mut rows) = (found.len(), Vec::with_capacity(found.len()));
         for (item, project) in found {
             let Some(item) = item else { continue };
             let turn = item.turn_id;
             if let Some(row) = readable(claimable(conn, &project, item), &turn.to_string())? {
-                by_project.entry(project).or_default().push(row);
+                rows.push((project, row));
             }
         }
-        Ok(by_project)
+        Ok((count, rows))
     }
 
     fn params(&self, limit: i64) -> [ToSqlOutput<'_>; 4] {

@@ -215,7 +215,10 @@ impl Turn<'_> {
         }
         let step = composed.step("call", "done", &metadata);
         if !answer.tool_calls.is_empty() {
-            make_distinct(&mut answer.tool_calls, transcript, number);
+            // What is on record has its names.
+            if self.bench.record.is_none() {
+                make_distinct(&mut answer.tool_calls, transcript, number);
+            }
             let mut cards = vec![card::thought(self.desk, &answer.text, &answer.tool_calls)];
             if let Some(last) = answer.tool_calls.last().filter(|_| is_cut) {
                 // Nobody knows what else the model would have asked for.
@@ -456,6 +459,9 @@ fn make_distinct(calls: &mut [ToolCall], transcript: &Transcript, step: u32) {
         if !is_legal(&call.id) || taken.contains(&call.id) {
             let numbered = format!("{}_{step}_{index}", call.id);
             call.id = if is_legal(&numbered) { numbered } else { format!("call_{step}_{index}") };
+            while taken.contains(&call.id) {
+                call.id.push('_');
+            }
         }
         taken.insert(call.id.clone());
     }

@@ -60,26 +60,22 @@ pub(crate) fn result(desk: &Desk, id: &str, tool: &str, answer: &Answer) -> Valu
     })
 }
 
-/// What a result says. An answer that no card holds is a failure of the tool, not of the turn.
+/// What a result says.
 fn content(answer: &Answer) -> Value {
-    let said = |status, result, error| json!({ "status": status, "result": result, "error": error });
-    let failed = |code: &str, message: &str| {
-        said("failed", Value::Null, json!({ "code": without_nul(code), "message": without_nul(message) }))
-    };
-    match answer {
-        Answer::Failed { code, message } => failed(code, message),
-        Answer::Success(result) => {
-            let content = said("success", result.clone(), Value::Null);
-            match CanonicalJson::from_value(&content) {
-                Err(invalid) => failed("tool_failed", &format!("the answer cannot be kept: {invalid}")),
-                Ok(kept) if kept.as_bytes().len() > limits::CARD_BYTES => {
-                    failed("tool_failed", &format!("the answer is longer than {} bytes", limits::CARD_BYTES))
-                }
-                Ok(_) => content,
-            }
+    match &*answer.kept() {
+        Answer::Success(result) => said("success", result, &Value::Null),
+        Answer::Failed { code, message } => {
+            said("failed", &Value::Null, &json!({ "code": code, "message": message }))
         }
     }
 }
+
+fn said(status: &str, result: &Value, error: &Value) -> Value {
+    json!({ "status": status, "result": result, "error": error })
+}
+
+/// How much is kept of why a tool failed: within a card, however it is escaped.
+const MESSAGE_CHARS: usize = limits::CARD_BYTES / 8;
 
 /// A word of the system to the model, as a message of the user.
 pub(crate) fn notice(desk: &Desk, text: &str) -> Value {
@@ -119,6 +115,24 @@ impl Answer {
         Self::Failed { code: text("code"), message: text("message") }
     }
 
+    /// What a card can hold of it: an answer that none holds is a failure of the tool, not of the turn.
+    pub(crate) fn kept(&self) -> Cow<'_, Self> {
+        match self {
+            Self::Success(result) => {
+                let why = match CanonicalJson::from_value(&said("success", result, &Value::Null)) {
+                    Ok(kept) if kept.as_bytes().len() <= limits::CARD_BYTES => return Cow::Borrowed(self),
+                    Ok(_) => format!("the answer is longer than {} bytes", limits::CARD_BYTES),
+                    Err(invalid) => format!("the answer cannot be kept: {invalid}"),
+                };
+                Cow::Owned(Self::failed("tool_failed", why))
+            }
+            Self::Failed { code, message } => {
+                let message: String = without_nul(message).chars().take(MESSAGE_CHARS).collect();
+                Cow::Owned(Self::failed(&without_nul(code), message))
+            }
+        }
+    }
+
     pub(crate) fn failed(code: &str, message: impl Into<String>) -> Self {
         Self::Failed { code: code.to_owned(), message: message.into() }
     }
@@ -148,6 +162,8 @@ mod tests {
             assert!(message.as_str().unwrap().contains(why), "{message}");
         }
         assert_eq!(error(&Answer::failed("c", "a\0b")), "a\u{FFFD}b");
+        let long = Answer::failed("c", "\u{1}".repeat(limits::CARD_BYTES));
+        assert!(content(&long).to_string().len() <= limits::CARD_BYTES);
         let held = deep(limits::JSON_DEPTH - 1);
         assert_eq!(content(&Answer::Success(held.clone()))["result"], held);
     }

@@ -3,7 +3,7 @@
 //! came (CP-06) or the request sent as it is.
 
 use crate::{agent::spent, desk::Desk, telemetry, tools::notes::namespace, trouble::Trouble};
-use cardwire_llm::{ChatModel, ModelRequest};
+use cardwire_llm::{ChatModel, ModelAnswer, ModelRequest, StopReason};
 use cardwire_model::Provider;
 use serde_json::{Value, json};
 
@@ -42,12 +42,13 @@ pub(crate) async fn compact(desk: &Desk, model: &dyn ChatModel, agent: &str) -> 
     };
     let answer = telemetry::chat(desk, model.info(), &request, model.call(&request, &())).await;
     let (status, metadata) = match &answer {
-        Ok(answer) => ("done", spent(model.info(), answer)),
+        Ok(answer) if is_whole(answer) => ("done", spent(model.info(), answer)),
+        Ok(answer) => ("failed", spent(model.info(), answer)),
         Err(error) => ("failed", json!({ "error": error.kind() })),
     };
     desk.append(vec![], Some(composed.step("summary", status, &metadata))).await?;
     let answer = match answer {
-        Ok(answer) if answer.tool_calls.is_empty() && !answer.text.trim().is_empty() => answer,
+        Ok(answer) if is_whole(&answer) => answer,
         Ok(_) => return Ok(false),
         Err(error) => {
             tracing::warn!(kind = error.kind(), "no summary could be had");
@@ -62,6 +63,12 @@ pub(crate) async fn compact(desk: &Desk, model: &dyn ChatModel, agent: &str) -> 
         Err(Trouble::Refused { .. }) => Ok(false),
         Err(trouble) => Err(trouble),
     }
+}
+
+/// Whether an answer can take the place of what it sums up: half of one would lose the rest.
+fn is_whole(answer: &ModelAnswer) -> bool {
+    let is_cut = matches!(answer.stop, StopReason::Length | StopReason::Filtered);
+    !is_cut && answer.tool_calls.is_empty() && !answer.text.trim().is_empty()
 }
 
 /// What the composer is asked for. How an agent is asked, its profile says; how a summary is, nobody does.

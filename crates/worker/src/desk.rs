@@ -192,28 +192,39 @@ impl Desk {
         let shown: Value = self.get(&format!("/boxes/{box_id}")).await?;
         let ids: Vec<&Value> = shown["card_ids"].as_array().into_iter().flatten().collect();
         let upto = ids.iter().position(|id| **id == first).unwrap_or(0);
+        let mut cards = self.cards_named(&ids[..upto]).await?;
+        cards.extend(last);
+        Ok(cards)
+    }
+
+    /// The last cards of a box, and whether there are others before them. Cards that are gone are asked for too, because a
+    /// short answer would not tell; whether one that ends some day is past its time is the kernel's to say.
+    async fn tail(&self, box_id: &str) -> Result<Tail, Trouble> {
+        let path = format!("/boxes/{box_id}/cards?limit={CARDS}&include_deleted=true");
+        let all: Vec<Value> = read(self.get(&path).await?)?;
+        let before =
+            if all.len() < CARDS as usize { None } else { all.first().map(|card| card["card_id"].clone()) };
+        let ends = |card: &&Value| !card["expires_at"].is_null();
+        let ending: Vec<&Value> = all.iter().filter(ends).map(|card| &card["card_id"]).collect();
+        let there = self.cards_named(&ending).await?;
+        let is_there = |card: &Value| {
+            let is_named = || there.iter().any(|found| found["card_id"] == card["card_id"]);
+            card["deleted_at"].is_null() && (card["expires_at"].is_null() || is_named())
+        };
+        Ok(Tail { cards: all.into_iter().filter(is_there).collect(), before })
+    }
+
+    /// Cards by their ids, without those that are gone.
+    async fn cards_named(&self, ids: &[&Value]) -> Result<Vec<Value>, Trouble> {
         let mut cards = vec![];
-        for batch in ids[..upto].chunks(BATCH) {
+        for batch in ids.chunks(BATCH) {
             let path = self.path("/cards/batch");
             let body = json!({ "card_ids": batch });
             let trace = self.trace.header();
             let mut found = self.line.post(path, None, &body, trace.as_deref(), Again::Harmless).await?;
             cards.extend(read::<Vec<Value>>(found["cards"].take())?);
         }
-        cards.extend(last);
         Ok(cards)
-    }
-
-    /// The last cards of a box, and whether there are others before them. Cards that are gone are asked for too, because a
-    /// short answer would not tell; whether one is past its time is the kernel's to say.
-    async fn tail(&self, box_id: &str) -> Result<Tail, Trouble> {
-        let path = format!("/boxes/{box_id}/cards?limit={CARDS}&include_deleted=true");
-        let all: Vec<Value> = read(self.get(&path).await?)?;
-        let before =
-            if all.len() < CARDS as usize { None } else { all.first().map(|card| card["card_id"].clone()) };
-        let lasts = |card: &Value| card["deleted_at"].is_null() && card["expires_at"].is_null();
-        let cards = if all.iter().all(lasts) { all } else { self.box_cards(box_id).await? };
-        Ok(Tail { cards, before })
     }
 
     /// The last cards of a box.
@@ -356,7 +367,7 @@ const ERROR_CHARS: usize = 1_000;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::{Asked, TRACE, TURN};
+    use crate::fixtures::{Asked, Request, Said, TRACE, TURN};
 
     /// A call that is carried out again by whoever goes on with the turn is done once; what is merely said again is not the
     /// same word.
@@ -376,6 +387,46 @@ mod tests {
         assert!(matches!(&other.key, Some(Key::Everywhere(other)) if other != name), "{other:?}");
         let [word, another] = kernel.requests("/words").try_into().unwrap();
         assert!(matches!(word.key, Some(Key::Here(_))) && word.key != another.key, "{word:?} {another:?}");
+    }
+
+    /// CB-10: what was deleted at the end of a long box does not hide its beginning.
+    #[tokio::test]
+    async fn all_cards_of_a_box_are_read_whatever_was_deleted() {
+        let kernel = |count: u32, gone: &'static [u32]| {
+            let card = move |n: u32| {
+                let deleted_at = gone.contains(&n).then_some("2026-01-01T00:00:00Z");
+                json!({ "card_id": n, "deleted_at": deleted_at })
+            };
+            Asked::new(move |request: &Request| {
+                let last = (count.saturating_sub(CARDS)..count).map(card);
+                let is_there = |card: &Value| card["deleted_at"].is_null();
+                Said::Answer(
+                    200,
+                    match request.path.as_str() {
+                        path if path.contains("include_deleted") => last.collect(),
+                        path if path.contains("/cards?") => last.filter(is_there).collect(),
+                        path if path.ends_with("/cards/batch") => {
+                            let asked = request.body["card_ids"].as_array().unwrap().iter();
+                            let found = asked.map(|id| card(u32::try_from(id.as_u64().unwrap()).unwrap()));
+                            json!({ "cards": found.filter(is_there).collect::<Vec<_>>() })
+                        }
+                        _ => json!({ "card_ids": (0..count).collect::<Vec<_>>() }),
+                    },
+                )
+            })
+        };
+        for (count, gone) in [
+            (3, &[][..]),
+            (3, &[1]),
+            (CARDS, &[]),
+            (CARDS + 1, &[]),
+            (CARDS + 150, &[3, 149, 150, 400, CARDS + 149]),
+        ] {
+            let cards = kernel(count, gone).desk().all_cards("b").await.unwrap();
+            let ids: Vec<u64> = cards.iter().filter_map(|card| card["card_id"].as_u64()).collect();
+            let expected: Vec<u64> = (0..count).filter(|n| !gone.contains(n)).map(u64::from).collect();
+            assert_eq!(ids, expected, "{count} {gone:?}");
+        }
     }
 
     #[tokio::test]

@@ -8,6 +8,8 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use std::{sync::Arc, time::Duration};
 
+/// Where turns are claimed.
+pub(crate) const CLAIM: &str = "/l0/claim";
 /// Pauses between two attempts. A server that restarts is back within this.
 const PAUSES_MS: [u64; 9] = [50, 100, 250, 500, 1_000, 2_000, 5_000, 10_000, 20_000];
 
@@ -71,8 +73,8 @@ impl Line {
             let trouble = match self.port.ask(&ask).await {
                 Ok(Reply { status: 200..=299, body }) => return Ok(body),
                 Ok(Reply { status: status @ (429 | 502 | 503 | 504), body }) => Trouble::of(status, &body),
-                // Only who speaks for a turn learns by it that the turn is gone.
-                Ok(Reply { status: 401, body }) if ask.token.is_none() => {
+                // Who claims has no turn that could be gone. Whoever has one leaves it to those who may go on with it.
+                Ok(Reply { status: 401, body }) if ask.path == CLAIM => {
                     return Err(Trouble::refused(401, &body));
                 }
                 Ok(Reply { status, body }) => return Err(Trouble::of(status, &body)),
@@ -98,6 +100,7 @@ mod tests {
     use super::*;
     use crate::port::Unreachable;
     use async_trait::async_trait;
+    use serde_json::json;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     /// Does not answer the first time.
@@ -111,6 +114,19 @@ mod tests {
                 0 => Err(Unreachable("reset".to_owned())),
                 _ => Ok(Reply { status: 200, body: Value::Null }),
             }
+        }
+    }
+
+    /// SEC-02: a claim with a token that opens nothing says so.
+    #[tokio::test]
+    async fn a_claim_that_is_refused_is_no_turn_that_is_gone() {
+        let refuse = json!({ "error": { "code": "unauthenticated", "message": "m" } });
+        let asked = crate::fixtures::Asked::new(move |_| crate::fixtures::Said::Answer(401, refuse.clone()));
+        let line = Line::new(asked as _);
+        let claim = line.post(CLAIM.to_owned(), None, &Value::Null, None, Again::Never).await;
+        assert_eq!(claim.unwrap_err().code(), "unauthenticated");
+        for token in [None, Some("turn")] {
+            assert_eq!(line.get("/x".to_owned(), token, None).await, Err(Trouble::Gone));
         }
     }
 

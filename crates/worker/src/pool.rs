@@ -5,7 +5,7 @@ use crate::{
     agent::{self, Rest, Shop},
     desk::{Desk, Ending},
     lease::Lease,
-    line::{Again, Line, read},
+    line::{Again, CLAIM, Line, read},
     mcp::{Mcp, McpServers},
     models::Models,
     port::Port,
@@ -155,7 +155,7 @@ impl Worker {
     }
 
     async fn claim(&self, body: Value) -> Result<Vec<Lease>, Trouble> {
-        let answer = self.line.post("/l0/claim".to_owned(), None, &body, None, Again::Never).await?;
+        let answer = self.line.post(CLAIM.to_owned(), None, &body, None, Again::Never).await?;
         read(answer["leases"].clone())
     }
 

@@ -85,7 +85,7 @@ impl Bench<'_> {
     pub(crate) fn told<'n>(&self, name: &'n str) -> &'n str {
         let mut delegates = handover::delegates(&self.desk.lease.runtime_config);
         let is_known = name == submit::NAME
-            || offer::built_in_names().chain(handoffs::WRITING).any(|known| known == name)
+            || offer::built_in_names().chain(handoffs::WRITING).chain(PMO).any(|known| known == name)
             || self.profile.names(name)
             || delegates.any(|delegate| delegate["id"].as_str().is_some_and(|id| handover::tool(id) == name));
         if is_known { name } else { "unknown" }
@@ -247,6 +247,11 @@ impl Bench<'_> {
                 "tool_without_target",
                 format!("the tool {} says neither where it runs nor that somebody must agree", call.name),
             )),
+        };
+        let answer = match answer {
+            // What no card holds is no deliverable either.
+            external::Ran::Answered(answer) => external::Ran::Answered(answer.kept().into_owned()),
+            later @ external::Ran::Later(_) => later,
         };
         Ok(match answer {
             external::Ran::Later(seconds) => Outcome::Waits(call.id.clone(), vec![], seconds),

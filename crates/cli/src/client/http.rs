@@ -76,9 +76,11 @@ impl Http {
         if let Some(id) = last_event_id {
             request = request.header("last-event-id", id);
         }
-        let response = request.send().await.map_err(|error| self.unreachable(&error))?;
+        let silent = |_| Failure::failed(format!("cannot reach {}: it does not answer", self.base));
+        let sent = tokio::time::timeout(SILENCE, request.send()).await.map_err(silent)?;
+        let response = sent.map_err(|error| self.unreachable(&error))?;
         if !response.status().is_success() {
-            return self.read(response).await.map(Err);
+            return tokio::time::timeout(SILENCE, self.read(response)).await.map_err(silent)?.map(Err);
         }
         let lost = |error| Failure::failed(format!("the connection was lost: {}", reason(&error)));
         Ok(Ok(unless_silent(response.bytes_stream().map_err(lost).boxed())))

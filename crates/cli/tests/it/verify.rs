@@ -59,7 +59,7 @@ fn a_changed_audit_row_breaks_its_chain_at_its_place() {
     assert!(run.stdout.contains("p1: the audit row at place 2 does not fit the chain"), "{run:?}");
 }
 
-/// SEC-05: what cannot be read is told like what was changed, and keeps nothing else from being looked at.
+/// SEC-05: what cannot be read is told like what was changed, and keeps other projects from nothing.
 #[test]
 fn a_row_that_cannot_be_read_is_found() {
     let (home, _) = home_with_card();

@@ -311,6 +311,7 @@ pub fn fence(
         return Err(Rejection::StaleTurn(live.turn_id, head.epoch.get()));
     }
     let Some(turn) = call.by_turn else {
+        // DP-17, whoever calls: a turn that the caller is not at.
         if let Some(turn) = call.at_turn.filter(|turn| live.is_none_or(|(_, live)| live.turn_id != *turn)) {
             return Err(Rejection::StaleTurn(turn, caller_head.map_or(0, |head| head.epoch.get())));
         }

@@ -104,6 +104,9 @@ fn calls_that_have_the_name_of_another_are_renamed() {
     let mut calls = [call("call_0"), call("call_1"), call("call_1")];
     make_distinct(&mut calls, &transcript, 2);
     assert_eq!(calls.map(|call| call.id), ["call_0_2_0", "call_1", "call_1_2_2"]);
+    let mut calls = [call("call_2_1"), call("a\0")];
+    make_distinct(&mut calls, &transcript, 2);
+    assert_eq!(calls.map(|call| call.id), ["call_2_1", "call_2_1_"]);
     let long = "x".repeat(limits::NAME_CHARS - "approval_".len());
     let longer = format!("{long}x");
     let mut calls = [call(""), call("a\0"), call(&long), call(&long), call(&longer)];

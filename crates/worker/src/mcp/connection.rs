@@ -251,6 +251,29 @@ mod tests {
         offered("s", listed).into_iter().map(|offer| offer.name).collect()
     }
 
+    /// SEC-09
+    #[test]
+    fn the_address_of_a_server_is_not_told() {
+        #[derive(Debug)]
+        struct Failed(&'static str, Option<Box<Failed>>);
+        impl fmt::Display for Failed {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.0)
+            }
+        }
+        impl Error for Failed {
+            fn source(&self) -> Option<&(dyn Error + 'static)> {
+                self.1.as_deref().map(|source| source as _)
+            }
+        }
+        let refused = Failed("connection refused", None);
+        let sent = Failed(
+            "Client error: error sending request for url (https://x/?key=a)b)",
+            Some(Box::new(refused)),
+        );
+        assert_eq!(reason(&sent), "Client error: error sending request: connection refused");
+    }
+
     #[test]
     fn a_tool_is_offered_under_the_name_of_its_server_with_its_schema() {
         let offers = offered("s", vec![tool("look", "Looks.")]);
