@@ -80,3 +80,29 @@ fn request(model: &dyn ChatModel) -> Value {
     };
     json!({ "purpose": "summary", "provider": info.provider.as_str(), "model": info.model, "params": params })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cardwire_llm::{ToolCall, Usage};
+
+    #[test]
+    fn half_a_summary_is_none() {
+        let answer = |text: &str, stop: StopReason| ModelAnswer {
+            text: text.to_owned(),
+            tool_calls: vec![],
+            stop,
+            usage: Usage::default(),
+            model: "m".to_owned(),
+            id: None,
+        };
+        assert!(is_whole(&answer("x", StopReason::End)));
+        assert!(is_whole(&answer("x", StopReason::Other("unspecified".to_owned()))));
+        for (text, stop) in [("x", StopReason::Length), ("no", StopReason::Filtered), (" ", StopReason::End)]
+        {
+            assert!(!is_whole(&answer(text, stop.clone())), "{text} {stop:?}");
+        }
+        let call = ToolCall { id: "c".to_owned(), name: "t".to_owned(), arguments: "{}".to_owned() };
+        assert!(!is_whole(&ModelAnswer { tool_calls: vec![call], ..answer("x", StopReason::ToolCalls) }));
+    }
+}
