@@ -145,6 +145,10 @@ impl Port for Stage {
             }
             return self.port.ask(&Ask { token: None, ..ask.clone() }).await;
         }
+        if rest == "/cards/batch" {
+            // Only a way to read.
+            return self.port.ask(&Ask { token: None, ..ask.clone() }).await;
+        }
         let body =
             ask.body.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or(Value::Null);
         if let Some(verb) = rest.strip_prefix(&format!("/l0/turns/{}", self.lease.agent_turn_id)) {
@@ -155,5 +159,29 @@ impl Port for Stage {
         }
         // Whatever else a turn would do is not done.
         ok(json!({}))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        desk::Desk,
+        fixtures::{Asked, Request, Said},
+        line::Line,
+    };
+
+    /// RP-05: what a turn was given is read in a replay too, also where that takes a POST.
+    #[tokio::test]
+    async fn cards_that_end_some_day_are_read_in_a_replay() {
+        let card = json!({ "card_id": "c1", "expires_at": "2100-01-01T00:00:00Z" });
+        let kernel = Asked::new(move |request: &Request| {
+            let is_batch = request.path.ends_with("/cards/batch");
+            Said::Answer(200, if is_batch { json!({ "cards": [card] }) } else { json!([card]) })
+        });
+        let lease = kernel.desk().lease.clone();
+        let stage = Arc::new(Stage::new(kernel, lease.clone(), vec![], &[]));
+        let desk = Desk::new(Line::new(stage), lease, 0);
+        assert_eq!(desk.all_cards("given").await.unwrap().len(), 1);
     }
 }
