@@ -87,8 +87,7 @@ impl Kernel {
         self.attempt(plan, limits::DECIDE_ATTEMPTS, decide).await
     }
 
-    /// [`Self::execute`] for those who rely on more rows than the loop reads: they try once, and read theirs again when that was
-    /// [`KernelError::Contended`].
+    /// [`Self::execute`] for those who do more than read rows again when they are told [`KernelError::Contended`]: they try once.
     pub(crate) async fn attempt<T>(
         &self,
         plan: Plan<'_, T>,

@@ -24,6 +24,28 @@ pub(crate) fn readable<T>(read: Result<T>, whose: &str) -> Result<Option<T>> {
     }
 }
 
+/// So many rows after a key, however many of those between cannot be read: a shorter page would be the last one. `read` gives
+/// the next rows, each with its key.
+pub(crate) fn full_page<K, T>(
+    limit: usize,
+    mut after: Option<K>,
+    mut read: impl FnMut(Option<&K>, usize) -> Result<Vec<(K, Option<T>)>>,
+) -> Result<Vec<T>> {
+    let mut found = vec![];
+    loop {
+        let rest = limit - found.len();
+        let page = read(after.as_ref(), rest)?;
+        let is_last = page.len() < rest;
+        for (key, row) in page {
+            after = Some(key);
+            found.extend(row);
+        }
+        if is_last || found.len() == limit {
+            return Ok(found);
+        }
+    }
+}
+
 pub(crate) fn all<T>(
     conn: &Connection,
     statement: &str,

@@ -4,7 +4,7 @@ use crate::{
     catalog::NO_ID,
     claim::Claim,
     codec, load,
-    select::{all, one, readable},
+    select::{all, full_page, one, readable},
     sql,
     store::SqliteStore,
 };
@@ -53,14 +53,11 @@ impl Turns for SqliteStore {
         after: Option<&(ProjectId, AgentId)>,
         limit: usize,
     ) -> Result<Vec<Watched>> {
-        let (horizon, mut after) = (*horizon, after.cloned());
+        let (horizon, after) = (*horizon, after.cloned());
         let read = move |conn: &Connection| {
-            let mut found = vec![];
-            // Rows that cannot be read are passed over, and a short page would be the last one.
-            loop {
+            full_page(limit, after, |after, rest| {
                 let (project, agent) =
-                    after.as_ref().map_or(("", ""), |(project, agent)| (project.as_str(), agent.as_str()));
-                let rest = limit - found.len();
+                    after.map_or(("", ""), |(project, agent)| (project.as_str(), agent.as_str()));
                 let due = params![
                     project,
                     agent,
@@ -69,19 +66,13 @@ impl Turns for SqliteStore {
                     horizon.resume.micros(),
                     rest as i64,
                 ];
-                let page = all(conn, sql::DUE_HEADS, due, |row| {
+                all(conn, sql::DUE_HEADS, due, |row| {
                     let project = codec::slug::<ProjectId>(row, codec::HEAD_COLUMNS)?;
                     let agent = codec::slug::<AgentId>(row, 0)?;
                     let watched = readable(watched_head(conn, &project, row), agent.as_str())?;
                     Ok(((project, agent), watched))
-                })?;
-                let is_last = page.len() < rest;
-                after = page.last().map(|(key, _)| key.clone());
-                found.extend(page.into_iter().filter_map(|(_, watched)| watched));
-                if is_last || found.len() == limit {
-                    return Ok(found);
-                }
-            }
+                })
+            })
         };
         self.readers.read(read).await
     }
@@ -92,32 +83,24 @@ impl Turns for SqliteStore {
         after: Option<&(ProjectId, InboxId)>,
         limit: usize,
     ) -> Result<Vec<Watched>> {
-        let (horizon, mut after) = (*horizon, after.cloned());
+        let (horizon, after) = (*horizon, after.cloned());
         let read = move |conn: &Connection| {
-            let mut found = vec![];
-            loop {
-                let id = after.as_ref().map(|(_, id)| id.uuid());
-                let rest = limit - found.len();
+            full_page(limit, after, |after, rest| {
+                let id = after.map(|(_, id)| id.uuid());
                 let due = params![
-                    after.as_ref().map_or("", |(project, _)| project.as_str()),
+                    after.map_or("", |(project, _)| project.as_str()),
                     id.as_ref().map_or(&NO_ID[..], |id| &id.as_bytes()[..]),
                     horizon.pending.micros(),
                     horizon.processing.micros(),
                     rest as i64,
                 ];
-                let page = all(conn, sql::DUE_ITEMS, due, |row| {
+                all(conn, sql::DUE_ITEMS, due, |row| {
                     let project = codec::slug::<ProjectId>(row, codec::INBOX_COLUMNS)?;
                     let id = InboxId::from_uuid(codec::uuid(row, 0)?);
                     let watched = readable(watched_item(conn, &project, row), &id.to_string())?;
                     Ok(((project, id), watched))
-                })?;
-                let is_last = page.len() < rest;
-                after = page.last().map(|(key, _)| key.clone());
-                found.extend(page.into_iter().filter_map(|(_, watched)| watched));
-                if is_last || found.len() == limit {
-                    return Ok(found);
-                }
-            }
+                })
+            })
         };
         self.readers.read(read).await
     }

@@ -195,12 +195,7 @@ impl Bench<'_> {
         let is_own = NOTES.contains(&call.name.as_str()) || handoffs::is_one(&call.name);
         let document = if is_own { None } else { self.document(&call.name).await? };
         let ends = document.is_some_and(|document| document["after_execution"] == "terminate");
-        Ok(match answer {
-            Answer::Success(result) if ends => {
-                Outcome::Ends(Answer::Success(result.clone()), Ending::success(result))
-            }
-            answer @ (Answer::Success(_) | Answer::Failed { .. }) => Outcome::Answered(answer),
-        })
+        Ok(ended_by(answer, ends))
     }
 
     /// The document of a tool of the project.
@@ -248,19 +243,9 @@ impl Bench<'_> {
                 format!("the tool {} says neither where it runs nor that somebody must agree", call.name),
             )),
         };
-        let answer = match answer {
-            // What no card holds is no deliverable either.
-            external::Ran::Answered(answer) => external::Ran::Answered(answer.kept().into_owned()),
-            later @ external::Ran::Later(_) => later,
-        };
         Ok(match answer {
             external::Ran::Later(seconds) => Outcome::Waits(call.id.clone(), vec![], seconds),
-            external::Ran::Answered(Answer::Success(result))
-                if document["after_execution"] == "terminate" =>
-            {
-                Outcome::Ends(Answer::Success(result.clone()), Ending::success(result))
-            }
-            external::Ran::Answered(answer) => Outcome::Answered(answer),
+            external::Ran::Answered(answer) => ended_by(answer, document["after_execution"] == "terminate"),
         })
     }
 
@@ -281,6 +266,17 @@ impl Bench<'_> {
             }
             Err(trouble) => Err(trouble),
         }
+    }
+}
+
+/// An answer, which is the deliverable if its tool ends turns. What no card holds is no deliverable either.
+fn ended_by(answer: Answer, ends: bool) -> Outcome {
+    if !ends {
+        return Outcome::Answered(answer);
+    }
+    match answer.kept().into_owned() {
+        Answer::Success(result) => Outcome::Ends(Answer::Success(result.clone()), Ending::success(result)),
+        failed @ Answer::Failed { .. } => Outcome::Answered(failed),
     }
 }
 

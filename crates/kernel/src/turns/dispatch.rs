@@ -14,6 +14,7 @@ use cardwire_protocol::{
     },
 };
 use cardwire_store::{CommitError, RowFilter};
+use tokio::sync::MutexGuard;
 
 impl Kernel {
     /// Puts a turn into an agent's inbox, and leases it when the agent is idle.
@@ -26,20 +27,43 @@ impl Kernel {
         remember: Option<&Remember<Dispatched>>,
     ) -> Result<Done<Dispatched>, KernelError> {
         command.check()?;
-        // Many at once for one agent wait here rather than race.
-        let _turn = match &command.agent_id {
-            Some(agent) => Some(self.turnstile.pass(project, agent).await),
-            None => None,
-        };
+        let _turn = self.pass(project, command.agent_id.as_ref()).await;
         for _ in 0..limits::DECIDE_ATTEMPTS {
-            match self.dispatch_once(project, caller, command, remember).await {
-                Err(KernelError::Rejected(Rejection::Lost(agent))) => {
-                    self.rebuild_at(project, caller, &agent, None).await?;
-                }
-                done => return done,
+            let tried = self.dispatch_once(project, caller, command, remember).await;
+            if let Some(done) = self.settled(project, caller, tried).await? {
+                return Ok(done);
             }
         }
         Err(KernelError::Contended)
+    }
+
+    /// Many at once for one agent wait here rather than race.
+    pub(super) async fn pass(
+        &self,
+        project: &ProjectId,
+        agent: Option<&AgentId>,
+    ) -> Option<MutexGuard<'_, ()>> {
+        match agent {
+            Some(agent) => Some(self.turnstile.pass(project, agent).await),
+            None => None,
+        }
+    }
+
+    /// What came of trying to dispatch; nothing when it is to be tried again, with what was lost rebuilt.
+    pub(super) async fn settled<T>(
+        &self,
+        project: &ProjectId,
+        caller: &Caller,
+        tried: Result<T, KernelError>,
+    ) -> Result<Option<T>, KernelError> {
+        match tried {
+            Err(KernelError::Contended) => Ok(None),
+            Err(KernelError::Rejected(Rejection::Lost(agent))) => {
+                self.rebuild_at(project, caller, &agent, None).await?;
+                Ok(None)
+            }
+            tried => tried.map(Some),
+        }
     }
 
     async fn dispatch_once(
@@ -51,7 +75,7 @@ impl Kernel {
     ) -> Result<Done<Dispatched>, KernelError> {
         let realm = Realm::from(project.clone());
         let plan = plan(&realm, caller, command, remember);
-        self.execute(plan, |loaded, moment| dispatch::decide(&loaded.snapshot, project, command, moment))
+        self.attempt(plan, 1, |loaded, moment| dispatch::decide(&loaded.snapshot, project, command, moment))
             .await
     }
 

@@ -4,7 +4,6 @@ use super::{dispatch, roster::NewProfile};
 use crate::{Caller, Done, Kernel, KernelError, Remember};
 use cardwire_model::{CardDraft, Keys, Origin, ProjectId, Realm, ResourceKind, ResourceName, limits};
 use cardwire_protocol::{
-    Rejection,
     roster::{add_agent::AddAgent, run_team::Ready},
     turn::dispatch::{Dispatch, Dispatched},
 };
@@ -35,17 +34,11 @@ impl Kernel {
         remember: Option<&Remember<Dispatched>>,
     ) -> Result<Done<Dispatched>, KernelError> {
         run.dispatch.check()?;
-        let _turn = match &run.dispatch.agent_id {
-            Some(agent) => Some(self.turnstile.pass(project, agent).await),
-            None => None,
-        };
+        let _turn = self.pass(project, run.dispatch.agent_id.as_ref()).await;
         for _ in 0..limits::DECIDE_ATTEMPTS {
-            match self.run_team_once(project, caller, run, remember).await {
-                Err(KernelError::Contended) => {}
-                Err(KernelError::Rejected(Rejection::Lost(agent))) => {
-                    self.rebuild_at(project, caller, &agent, None).await?;
-                }
-                done => return done,
+            let tried = self.run_team_once(project, caller, run, remember).await;
+            if let Some(done) = self.settled(project, caller, tried).await? {
+                return Ok(done);
             }
         }
         Err(KernelError::Contended)
