@@ -168,7 +168,7 @@ impl LeaseOut {
             kind: lease.kind.as_str(),
             inbox_id: lease.inbox_id.to_string(),
             trace_id: lease.trace_id.clone(),
-            turn_token: turn.map(|turn| turn_token::text(&turn.secret)),
+            turn_token: turn.map(|turn| turn_token::text(&lease.project, lease.turn_id, &turn.secret)),
             context_box_id: turn.map(|turn| turn.context_box.to_string()),
             output_box_id: turn.map(|turn| turn.output_box.to_string()),
             profile_box_id: turn.map(|turn| turn.profile_box.to_string()),

@@ -2,10 +2,7 @@
 
 use crate::{Caller, Kernel, KernelError};
 use cardwire_model::{Realm, Token, TokenSecret};
-use cardwire_protocol::{
-    Actor,
-    access::{self, Needed},
-};
+use cardwire_protocol::access::{self, Needed};
 
 impl Kernel {
     /// The token behind a secret, if it opens anything now. Remembered for half a second.
@@ -30,10 +27,10 @@ impl Kernel {
         Ok(access::permit(token, realm, needed)?)
     }
 
-    /// Records that a token was refused (SEC-05). The refusal stands even if it cannot be recorded.
-    pub async fn record_denial(&self, token: &Token, route: &str, reason: &str) {
-        let caller = Caller { actor: Actor::token(token.id) };
-        let decision = access::record_denial(&self.moment(&caller), token, route, reason);
+    /// Records that the holder of a token of this realm was refused (SEC-05). The refusal stands even if it cannot be
+    /// recorded.
+    pub async fn record_denial(&self, caller: &Caller, realm: &Realm, route: &str, reason: &str) {
+        let decision = access::record_denial(&self.moment(caller), realm, route, reason);
         if let Err(error) = self.commit(decision.commit).await {
             tracing::warn!(%error, "could not record a denial");
         }

@@ -18,6 +18,7 @@ const SHAPES: &[Shape] = &[
     Shape { prefix: "AKIA", length: 16, legal: upper },
     Shape { prefix: "AIza", length: 35, legal: word },
     Shape { prefix: "cw_", length: 64, legal: alphanumeric },
+    Shape { prefix: "cwturn_", length: 64, legal: dotted },
 ];
 
 /// Whether `text` contains something that looks like a credential.
@@ -48,6 +49,10 @@ fn word(b: u8) -> bool {
     b.is_ascii_alphanumeric() || b == b'-' || b == b'_'
 }
 
+fn dotted(b: u8) -> bool {
+    word(b) || b == b'.'
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -58,6 +63,12 @@ mod tests {
         assert!(looks_like_credential("key=sk-abcdefghijklmnopqrstuv"));
         assert!(looks_like_credential("AKIAIOSFODNN7EXAMPLE"));
         assert!(looks_like_credential("-----BEGIN RSA PRIVATE KEY-----\nMIIE"));
+        let turn_token = format!("cwturn_p.turn_{}.{}", "0a".repeat(16), "0a".repeat(32));
+        assert!(looks_like_credential(&turn_token));
+        assert!(
+            !looks_like_credential(&turn_token[..turn_token.len() - 64]),
+            "which turn it is, is no secret"
+        );
         assert!(!looks_like_credential("ask-me-about-the-weather-in-november"));
         assert!(!looks_like_credential("sk-short"));
         assert!(!looks_like_credential("AKIA is a prefix"));

@@ -28,10 +28,10 @@ pub fn permit(token: &Token, realm: &Realm, needed: Needed) -> Result<(), Reject
     Ok(())
 }
 
-/// Records a refusal. It is written into the realm of the token: that is whose holder overstepped, and a row in
-/// somebody else's project would let strangers fill its log.
-pub fn record_denial(moment: &Moment, token: &Token, route: &str, reason: &str) -> Decision<()> {
-    let mut commit = Commit::new(token.realm.clone());
+/// Records a refusal. It is written into the realm that the caller's token is of: that is whose holder overstepped, and
+/// a row in somebody else's project would let strangers fill its log.
+pub fn record_denial(moment: &Moment, realm: &Realm, route: &str, reason: &str) -> Decision<()> {
+    let mut commit = Commit::new(realm.clone());
     let mut row = moment.audit(AuditAction::AccessDenied, route, &json!({ "reason": reason }));
     row.verdict = AuditVerdict::Denied;
     commit.audit.push(row);
@@ -78,12 +78,7 @@ mod tests {
     #[test]
     fn a_denial_is_recorded_where_the_token_lives() {
         let home = Realm::Project("p1".parse().unwrap());
-        let decision = record_denial(
-            &moment(),
-            &token(home.clone(), &[Scope::Read]),
-            "GET /projects/{project_id}",
-            "no",
-        );
+        let decision = record_denial(&moment(), &home, "GET /projects/{project_id}", "no");
         assert_eq!(decision.commit.realm, home);
         assert_eq!(decision.commit.audit[0].verdict, AuditVerdict::Denied);
     }

@@ -10,9 +10,17 @@ use axum::{
     body::{Body, Bytes},
     http::{HeaderMap, HeaderName, Method, header, request::Parts},
 };
-use cardwire_api::{Access, Endpoint, ErrorCode, Op, parse, pmo::RequestTrace, reports::Speaker, turn_token};
-use cardwire_kernel::{KernelError, protocol::access::Needed};
-use cardwire_model::{Hash256, Invalid, ProjectId, Realm, TokenSecret, TurnId, limits};
+use cardwire_api::{
+    Access, Endpoint, ErrorCode, Op, parse,
+    pmo::RequestTrace,
+    reports::Speaker,
+    turn_token::{self, Presented},
+};
+use cardwire_kernel::{
+    Caller, KernelError,
+    protocol::{Actor, access::Needed},
+};
+use cardwire_model::{Invalid, ProjectId, Realm, TokenSecret, TurnId, limits};
 use futures_util::StreamExt;
 use std::{collections::HashMap, net::IpAddr, str::FromStr, sync::Arc};
 
@@ -54,9 +62,9 @@ pub(crate) async fn admit(
     let by = match who {
         Who::Nobody => None,
         Who::Known(by) => Some(by),
-        Who::Unproven(hash) => {
+        Who::Unproven(token) => {
             let turn = speaks_for(state, project.as_ref(), Speaker::read(&body)?).await?;
-            Some(open_turn(state, project.as_ref(), turn, hash).await?)
+            Some(open_turn(state, project.as_ref(), turn, &token).await?)
         }
     };
     Ok(Request {
@@ -83,8 +91,8 @@ enum Who {
     /// Nobody has to be known.
     Nobody,
     Known(By),
-    /// The holder of the turn that the body names, if this is the hash of its token.
-    Unproven(Hash256),
+    /// The holder of the turn that the body names, if this is its token.
+    Unproven(Presented),
 }
 
 fn named<T: FromStr<Err = Invalid>>(params: &HashMap<String, String>, name: &str) -> Result<T, Invalid> {
@@ -106,10 +114,10 @@ async fn admit_bearer(
             }
             Ok(Who::Known(By::Token(by)))
         }
-        Bearer::Turn(hash) if params.contains_key("agent_turn_id") => {
-            open_turn(state, project, named(params, "agent_turn_id")?, hash).await.map(Who::Known)
+        Bearer::Turn(token) if params.contains_key("agent_turn_id") => {
+            open_turn(state, project, named(params, "agent_turn_id")?, &token).await.map(Who::Known)
         }
-        Bearer::Turn(hash) => Ok(Who::Unproven(hash)),
+        Bearer::Turn(token) => Ok(Who::Unproven(token)),
     }
 }
 
@@ -155,7 +163,7 @@ fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
 enum Bearer {
     Token(Authenticated),
     /// A turn token; whether it opens the turn is still to be seen.
-    Turn(Hash256),
+    Turn(Presented),
 }
 
 async fn identify(state: &State, endpoint: &Endpoint, headers: &HeaderMap) -> Result<Bearer, ApiError> {
@@ -167,9 +175,13 @@ async fn identify(state: &State, endpoint: &Endpoint, headers: &HeaderMap) -> Re
     }
     let text = text.trim();
     if text.starts_with(turn_token::PREFIX) {
-        let hash = turn_token::hash(text).ok_or(KernelError::Unauthenticated)?;
-        check_reach(endpoint)?;
-        return Ok(Bearer::Turn(hash));
+        let token = turn_token::read(text).ok_or(KernelError::Unauthenticated)?;
+        if let Err(out_of_reach) = check_reach(endpoint) {
+            // Only who holds a turn is told what it does not open.
+            open_turn(state, Some(&token.project), token.turn, &token).await?;
+            return Err(out_of_reach);
+        }
+        return Ok(Bearer::Turn(token));
     }
     let token = state.kernel.authenticate(text).await?;
     check_rate(state, Counted::Token(token.id))?;
@@ -220,20 +232,37 @@ async fn open_turn(
     state: &State,
     project: Option<&ProjectId>,
     turn: TurnId,
-    hash: Hash256,
+    token: &Presented,
 ) -> Result<By, ApiError> {
-    let project = project.ok_or(KernelError::Unauthenticated)?;
-    let live = state.kernel.live_project(project).await;
-    match live {
-        Err(KernelError::Rejected(_)) => return Err(KernelError::Unauthenticated.into()),
-        Err(error) => return Err(error.into()),
-        Ok(_) => {}
-    }
-    if !state.kernel.opens_turn(project, turn, hash).await? {
+    if !is_held(state, token).await? {
         return Err(KernelError::Unauthenticated.into());
     }
-    check_rate(state, Counted::Turn(turn))?;
-    Ok(By::Turn(turn, hash))
+    check_rate(state, Counted::Turn(token.turn))?;
+    if project != Some(&token.project) || turn != token.turn {
+        return Err(KernelError::Unauthenticated.into());
+    }
+    Ok(By::Turn(turn, token.hash))
+}
+
+/// Whether the token opens its turn, in a project that is there.
+async fn is_held(state: &State, token: &Presented) -> Result<bool, KernelError> {
+    match state.kernel.live_project(&token.project).await {
+        Err(KernelError::Rejected(_)) => Ok(false),
+        Err(error) => Err(error),
+        Ok(_) => state.kernel.opens_turn(&token.project, token.turn, token.hash).await,
+    }
+}
+
+/// Who holds a token, of whatever kind, and of which realm it is; nobody, if it opens nothing.
+pub(crate) async fn holder(state: &State, text: &str) -> Option<(Caller, Realm)> {
+    if text.starts_with(turn_token::PREFIX) {
+        let token = turn_token::read(text)?;
+        let is_held = is_held(state, &token).await.unwrap_or(false);
+        is_held.then(|| (Caller { actor: Actor::turn(token.turn) }, token.project.into()))
+    } else {
+        let token = state.kernel.authenticate(text).await.ok()?;
+        Some((Caller { actor: Actor::token(token.id) }, token.realm))
+    }
 }
 
 fn authorise(

@@ -193,21 +193,22 @@ async fn guarded(
         Err(_) => Err(ApiError::new(ErrorCode::Timeout, "the request took too long")),
     };
     if let Err(error) = &answer
-        && error.code == ErrorCode::Forbidden
+        && matches!(error.code, ErrorCode::Forbidden | ErrorCode::BoxNotWritable | ErrorCode::Unauthenticated)
     {
         record_denial(state, endpoint, bearer.as_ref(), &error.message).await;
     }
     answer
 }
 
-/// Every refusal of a known token is an audit row (SEC-05), whatever part of us refused.
+/// Every refusal of a token that somebody holds is an audit row (SEC-05), whatever part of us refused. That a turn token
+/// does not open another turn is one, too.
 async fn record_denial(state: &State, endpoint: &Endpoint, bearer: Option<&HeaderValue>, reason: &str) {
     let secret = bearer.and_then(|value| value.to_str().ok()).and_then(|value| value.split_once(' '));
     if let Some((_, secret)) = secret
-        && let Ok(token) = state.kernel.authenticate(secret.trim()).await
+        && let Some((caller, realm)) = gate::holder(state, secret.trim()).await
     {
         let route = format!("{} {}", endpoint.method, endpoint.path);
-        state.kernel.record_denial(&token, &route, reason).await;
+        state.kernel.record_denial(&caller, &realm, &route, reason).await;
     }
 }
 

@@ -40,7 +40,7 @@ async fn a_lease_says_what_a_worker_needs(api: Api) {
         "runtime_config": { "n": 1 }, "status": "dispatched", "turn_token": leases[0].token,
     });
     assert_eq!(*lease, expected);
-    assert!(leases[0].token.starts_with("cwturn_") && leases[0].token.len() == 71);
+    assert!(leases[0].token.starts_with(&format!("cwturn_p1.{}.", leases[0].turn)), "it names its turn");
     let row = &api.items(&format!("state/inbox?agent_turn_id={}", turn.id)).await[0];
     assert_eq!((&row["status"], &row["worker_id"]), (&json!("processing"), &json!("worker 1")));
     assert!(!row.to_string().contains("token"));

@@ -7,6 +7,7 @@ use serde_json::json;
 on_both! {
     a_turn_token_opens_its_turn_only;
     a_malformed_or_foreign_turn_token_opens_nothing;
+    a_refusal_of_a_turn_token_is_audited;
     a_turn_token_acts_in_the_name_of_its_turn;
     a_turn_token_has_a_key_space_of_its_own;
 }
@@ -53,7 +54,7 @@ async fn a_turn_token_opens_its_turn_only(api: Api) {
 }
 
 async fn a_malformed_or_foreign_turn_token_opens_nothing(api: Api) {
-    let leased = api.running("a1").await;
+    let (leased, other) = (api.running("a1").await, api.running("a2").await);
     let shorter = leased.token[..leased.token.len() - 1].to_owned();
     let last = if leased.token.ends_with('0') { "1" } else { "0" };
     for bad in [
@@ -64,6 +65,8 @@ async fn a_malformed_or_foreign_turn_token_opens_nothing(api: Api) {
         format!("{shorter}g"),
         format!("{shorter}{last}"),
         leased.token.replace("cwturn_", "cw_"),
+        leased.token.replace("p1", "p2"),
+        leased.token.replacen(&leased.turn, &other.turn, 1),
     ] {
         let wrong = Leased { token: bad, ..leased.clone() };
         api.verb(&wrong, ":heartbeat", json!({})).await.expect_error(401, "unauthenticated");
@@ -76,6 +79,41 @@ async fn a_malformed_or_foreign_turn_token_opens_nothing(api: Api) {
     // The deletion reaches whoever remembers the project within a second.
     api.clock.advance(1);
     api.verb(&leased, ":heartbeat", json!({})).await.expect_error(401, "unauthenticated");
+}
+
+/// SEC-05: in the project of the turn, whatever the path names; what nobody holds leaves nothing.
+async fn a_refusal_of_a_turn_token_is_audited(api: Api) {
+    let (mine, other) = (api.running("a1").await, api.running("a2").await);
+    let denied = async || {
+        let rows = api.items("audit?verdict=denied").await;
+        rows.iter().map(|row| (row["actor"].clone(), row["subject"].clone())).collect::<Vec<_>>()
+    };
+    let card = json!({ "content": "x", "metadata": { "type": "x" } }).to_string();
+    let append = json!({ "card_ids": [crate::support::NOBODY] }).to_string();
+    let report = json!({
+        "agent_id": "a2", "agent_turn_id": other.turn, "turn_epoch": 1, "tool_call_id": "c1", "status": "success",
+        "result": 1,
+    });
+    let (boxes, report) = (format!("/projects/p1/l0/boxes/{}/cards", other.output), report.to_string());
+    let refused = [
+        ("POST", "/projects/p1/l0/cards", card.as_str(), 403, "/projects/{project_id}/l0/cards"),
+        ("POST", "/projects/p2/l0/cards", &card, 403, "/projects/{project_id}/l0/cards"),
+        ("GET", "/projects", "", 403, "/projects"),
+        ("POST", &boxes, &append, 403, "/projects/{project_id}/l0/boxes/{box_id}/cards"),
+        ("GET", &other.path("/view"), "", 401, "/projects/{project_id}/l0/turns/{agent_turn_id}/view"),
+        ("POST", "/projects/p1/l0/reports", &report, 401, "/projects/{project_id}/l0/reports"),
+    ];
+    let last = if mine.token.ends_with('0') { "1" } else { "0" };
+    let invented = format!("{}{last}", &mine.token[..mine.token.len() - 1]);
+    for (method, path, body, status, route) in refused {
+        let before = denied().await;
+        assert_eq!(api.with(&invented, method, path, body).await.status, 401, "{path}");
+        assert_eq!(denied().await, before, "{path}");
+        assert_eq!(api.with(&mine.token, method, path, body).await.status, status, "{path}");
+        let mut expected = vec![(json!(mine.turn), json!(format!("{method} {route}")))];
+        expected.extend(before);
+        assert_eq!(denied().await, expected);
+    }
 }
 
 /// SEC-07: a worker that hurries slows down neither its other turns nor whoever gave it the token.
