@@ -6,8 +6,8 @@ mod slots;
 
 use crate::{Caller, Done, Kernel, KernelError, Preflight, Remember};
 use cardwire_model::{
-    Agent, AgentId, Commit, Head, InboxItem, Invalid, Keys, ProjectId, Realm, ResourceKind, Snapshot, StepId,
-    TurnId, TurnPayload, limits,
+    Agent, AgentId, Batch, Commit, Head, InboxItem, Invalid, Keys, ProjectId, Realm, ResourceKind, Snapshot,
+    StepId, TurnId, TurnPayload, limits,
 };
 use cardwire_protocol::{
     Decision, Moment, Rejection,
@@ -89,9 +89,12 @@ impl Kernel {
             && standing != Standing::Open
         {
             let id = call.carries_out.clone().unwrap_or_default();
-            return Ok(Some(calls::repeated(id, standing)));
+            let answer = match standing {
+                Standing::Answered(card, _) => self.card(project, card).await?,
+                Standing::Open | Standing::Started(..) => None,
+            };
+            return Ok(Some(calls::repeated(id, standing, answer.as_deref())));
         }
-        let waits = made.as_ref().is_some_and(|made| made.waits);
         let rows = made.map(|MadeCall { rows, args, .. }| {
             call.to_mut().args = args;
             rows
@@ -101,26 +104,32 @@ impl Kernel {
         let handled = match self.handle(project, call, &id, (from, from_head), &moment).await {
             // Whoever forked after it was looked at above, and before the rows that the commit expects were read, is seen by
             // neither.
-            Ok(Handled::Started(_)) if waits && self.has_forked(project, call).await? => return Ok(None),
+            Ok(Handled::Started(_)) if self.has_forked(project, call).await? => return Ok(None),
             Ok(handled) => Ok(handled),
             Err(KernelError::Rejected(Rejection::Lost(agent))) => return Err(Rejection::Lost(agent).into()),
             Err(KernelError::Rejected(rejection)) => Err(rejection),
             Err(error) => return Err(error),
         };
-        let Decision { mut commit, outcome } = match handled {
+        let decided = match handled {
             Ok(Handled::Done(commit, result)) => {
-                calls::answer(call, id, fence, commit, Ok(result), rows, &moment)?
+                calls::answer(call, id, fence, commit, Ok(result), rows, &moment)
             }
             Ok(Handled::Started(decision)) => {
                 let Decision { mut commit, outcome } = *decision;
                 commit.writes.extend(fence);
-                Decision { commit, outcome }
+                Ok(Decision { commit, outcome })
             }
             Err(rejection) => {
                 let told = calls::refusal(&rejection, target_id(call).as_ref(), code(&rejection));
                 let nothing = Commit::new(project.clone());
-                calls::answer(call, id, fence, nothing, Err((rejection, told)), rows, &moment)?
+                calls::answer(call, id, fence, nothing, Err((rejection, told)), rows, &moment)
             }
+        };
+        let Decision { mut commit, outcome } = match decided {
+            // The rows are newer than what was looked at: the call was answered, or its turn ended, in between. Which, is told
+            // by looking again.
+            Err(Rejection::StaleTurn(..)) if rows.is_some() => return Ok(None),
+            decided => decided?,
         };
         if let (Some(remember), Known::New) = (remember, known) {
             let answer = (remember.render)(&outcome);
@@ -157,7 +166,8 @@ impl Kernel {
         let calls = self.store.calls(project, turn).await?;
         let found = calls.iter().find(|call| call.tool_call_id == *id);
         let found = found.ok_or_else(|| Rejection::NotFound { what: "tool call", id: id.clone() })?;
-        let has_batch = found.waiting && self.has_batch(project, turn, id).await?;
+        let has_begun = found.waiting || found.answer.is_some();
+        let batch = if has_begun { self.batch_of(project, turn, id).await? } else { None };
         let args = match found.call_card {
             Some(card) => match self.card(project, card).await? {
                 Some(card) => made::arguments(call, &card, id)?,
@@ -168,29 +178,33 @@ impl Kernel {
         let keys = Keys { turn: Some(turn), ..Keys::default() };
         let mut rows = self.store.load(&Realm::from(project.clone()), &keys).await?;
         self.load_next_box(&Realm::from(project.clone()), &mut rows).await?;
-        Ok(Some(MadeCall { rows, waits: found.waiting, standing: Standing::of(found, has_batch), args }))
+        Ok(Some(MadeCall { rows, standing: Standing::of(found, batch.as_ref()), args }))
     }
 
     /// Whether the call that is carried out has forked.
     async fn has_forked(&self, project: &ProjectId, call: &Call) -> Result<bool, KernelError> {
         match (call.by_turn, &call.carries_out) {
-            (Some(turn), Some(id)) => self.has_batch(project, turn, id).await,
+            (Some(turn), Some(id)) => Ok(self.batch_of(project, turn, id).await?.is_some()),
             (None, _) | (_, None) => Ok(false),
         }
     }
 
-    /// Whether a call of a turn has forked.
-    async fn has_batch(&self, project: &ProjectId, turn: TurnId, call: &str) -> Result<bool, KernelError> {
+    /// What a call of a turn has forked.
+    async fn batch_of(
+        &self,
+        project: &ProjectId,
+        turn: TurnId,
+        call: &str,
+    ) -> Result<Option<Batch>, KernelError> {
         let filter = BatchFilter { parent_turn: Some(turn), ..BatchFilter::default() };
         let mut before = None;
         loop {
             let page = self.store.batches(project, &filter, before, limits::PAGE_MAX).await?;
-            if page.iter().any(|batch| batch.parent_call == call) {
-                return Ok(true);
-            }
             before = page.last().map(|batch| batch.id);
-            if page.len() < limits::PAGE_MAX {
-                return Ok(false);
+            let is_last = page.len() < limits::PAGE_MAX;
+            let found = page.into_iter().find(|batch| batch.parent_call == call);
+            if found.is_some() || is_last {
+                return Ok(found);
             }
         }
     }
@@ -335,8 +349,6 @@ struct MadeCall {
     rows: Snapshot,
     /// Where it stands.
     standing: Standing,
-    /// The turn waits for it, so that only its batch tells whether it was begun.
-    waits: bool,
     /// What it says.
     args: Map<String, Value>,
 }

@@ -6,8 +6,8 @@ use crate::{
     turn::{Proof, system_tool},
 };
 use cardwire_model::{
-    AgentId, AuditAction, AuditVerdict, BatchId, BatchStatus, CanonicalJson, Card, CardDraft, CardId,
-    Channel, Commit, Head, InboxItem, InheritMode, Invalid, Live, LiveState, NewAudit, Nudge, Origin,
+    AgentId, AuditAction, AuditVerdict, Batch, BatchId, BatchStatus, BoxHead, CanonicalJson, Card, CardDraft,
+    CardId, Channel, Commit, Head, InboxItem, InheritMode, Invalid, Live, LiveState, NewAudit, Nudge, Origin,
     PmoSettings, ProjectId, SingleWriter, Snapshot, ToolCall, TurnEpoch, TurnId, Write, allows_tool,
     card::ToolStatus, limits,
 };
@@ -171,20 +171,20 @@ pub fn check_run(call: &Call, own: Option<&CanonicalJson>) -> Result<(), Rejecti
 pub enum Standing {
     /// Nobody has begun.
     Open,
-    /// What it starts is under way.
-    Started,
-    /// It has this answer.
-    Answered(CardId),
+    /// What it starts is under way: this batch of so many branches.
+    Started(BatchId, u32),
+    /// It has this answer, and forked a batch that ended so.
+    Answered(CardId, Option<BatchStatus>),
 }
 
 impl Standing {
     /// Where a call of a turn stands, so that a repeat does nothing twice. A turn may wait for a call that nobody has begun
-    /// with; `has_batch` tells those that have been begun.
-    pub fn of(call: &ToolCall, has_batch: bool) -> Self {
-        match &call.answer {
-            Some(answer) => Self::Answered(answer.card),
-            None if call.waiting && has_batch => Self::Started,
-            None => Self::Open,
+    /// with; its batch tells those that have been begun.
+    pub fn of(call: &ToolCall, batch: Option<&Batch>) -> Self {
+        match (&call.answer, batch) {
+            (Some(answer), batch) => Self::Answered(answer.card, batch.map(|batch| batch.status)),
+            (None, Some(batch)) if call.waiting => Self::Started(batch.id, batch.branches),
+            (None, _) => Self::Open,
         }
     }
 }
@@ -199,23 +199,29 @@ impl Call {
     }
 }
 
-/// What whoever repeats a call is told.
-pub fn repeated(tool_call_id: String, standing: Standing) -> Answered {
-    let result_card = match standing {
-        Standing::Answered(card) => Some(card),
-        Standing::Open | Standing::Started => None,
+/// What whoever repeats a call is told: what its answer says, if it has one and that is still there, or what it has started.
+pub fn repeated(tool_call_id: String, standing: Standing, answer: Option<&Card>) -> Answered {
+    let said = answer.map(|card| card.content.to_value()).unwrap_or_default();
+    let mut result = match &said["result"] {
+        Value::Object(result) => result.clone(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            Map::from_iter([("status".to_owned(), json!("accepted"))])
+        }
     };
-    let result = json!({ "status": "accepted", "repeated": true });
-    Answered {
-        tool_call_id,
-        result_card,
-        is_success: true,
-        batch: None,
-        is_due: false,
-        joined: None,
-        result,
-        refused: None,
+    result.insert("repeated".to_owned(), true.into());
+    let (mut result_card, mut batch, mut joined) = (None, None, None);
+    match standing {
+        Standing::Open => {}
+        Standing::Started(id, branches) => {
+            result.insert("batch_id".to_owned(), id.to_string().into());
+            result.insert("task_count".to_owned(), branches.into());
+            batch = Some(id);
+        }
+        Standing::Answered(card, ended) => (result_card, joined) = (Some(card), ended),
     }
+    let is_success = said["status"] != ToolStatus::Failed.as_str();
+    let result = Value::Object(result);
+    Answered { tool_call_id, result_card, is_success, batch, is_due: false, joined, result, refused: None }
 }
 
 /// The call as a card of the caller.
@@ -422,5 +428,12 @@ fn answered(
         error: result.get("error"),
     };
     let taken = system_tool::answer(rows, project, turn, tool_call_id, &answer, moment)?;
-    taken.ok_or_else(|| Rejection::StaleTurn(turn, rows.head.as_ref().map_or(0, |head| head.epoch.get())))
+    let live = rows.head.as_ref().and_then(|head| head.live.as_ref());
+    let is_full = |head: &BoxHead| head.len as usize >= limits::BOX_CARDS;
+    taken.ok_or_else(|| match live.and_then(|live| rows.boxes.get(&live.output_box)) {
+        Some(head) if is_full(head) => {
+            Rejection::Conflict("the turn's output box takes no more cards".to_owned())
+        }
+        Some(_) | None => Rejection::StaleTurn(turn, rows.head.as_ref().map_or(0, |head| head.epoch.get())),
+    })
 }

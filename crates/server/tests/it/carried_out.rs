@@ -6,6 +6,8 @@ use serde_json::{Value, json};
 
 on_both! {
     pm_15_a_call_that_is_waited_for_is_carried_out_once;
+    pm_15_a_call_of_a_turn_at_work_is_carried_out_once;
+    pm_15_a_repeat_is_told_what_came_of_the_call;
     pm_15_what_is_carried_out_is_what_the_card_says;
     api_09_a_turn_need_not_name_itself_and_its_children_are_of_its_trace;
     cb_08_a_box_of_another_project_is_not_there_for_a_turn_either;
@@ -66,6 +68,59 @@ async fn pm_15_a_call_that_is_waited_for_is_carried_out_once(api: Api) {
     let repeated = [one.expect(200), other.expect(200)].map(|told| told["result"]["repeated"] == true);
     assert_eq!(repeated.iter().filter(|repeated| **repeated).count(), 1, "{repeated:?}");
     assert_eq!(api.items("batches").await.len(), 1);
+}
+
+/// Whoever asks at the same moment is told that it is a repeat, and never that the turn is gone.
+async fn pm_15_a_call_of_a_turn_at_work_is_carried_out_once(api: Api) {
+    const ROUNDS: usize = 12;
+    let leased = at_work(&api).await;
+    for round in 1..=ROUNDS {
+        let id = format!("c{round}");
+        makes(&api, &leased, &id, "fork_join", &json!({ "tasks": [args(json!({}))] })).await;
+        let body = json!({ "caller_agent_id": "boss", "tool_call_id": id });
+        let asked = (0..4).map(|_| as_turn(&api, &leased, "fork_join", body.clone()));
+        let told = futures_util::future::join_all(asked).await;
+        let batches: Vec<_> =
+            told.into_iter().map(|told| told.expect(200)["result"]["batch_id"].clone()).collect();
+        assert!(batches[0].is_string() && batches.iter().all(|batch| *batch == batches[0]), "{batches:?}");
+        assert_eq!(api.items("batches").await.len(), round);
+
+        let id = format!("d{round}");
+        makes(&api, &leased, &id, "delegate_async", &args(json!({ "target_ref": "Nobody" }))).await;
+        let body = json!({ "caller_agent_id": "boss", "tool_call_id": id });
+        let asked = (0..4).map(|_| as_turn(&api, &leased, "delegate_async", body.clone()));
+        for told in futures_util::future::join_all(asked).await {
+            assert!(matches!(told.status.as_u16(), 200 | 404), "{}: {}", told.status, told.json());
+        }
+    }
+}
+
+async fn pm_15_a_repeat_is_told_what_came_of_the_call(api: Api) {
+    let leased = at_work(&api).await;
+    let call = async |tool: &str, id: &str| {
+        as_turn(&api, &leased, tool, json!({ "caller_agent_id": "boss", "tool_call_id": id })).await
+    };
+    makes(&api, &leased, "c1", "delegate_async", &args(json!({ "target_ref": "Nobody" }))).await;
+    call("delegate_async", "c1").await.expect_error(404, "not_found");
+    let again = call("delegate_async", "c1").await.expect(200);
+    assert_eq!((&again["status"], &again["result"]["repeated"]), (&json!("failed"), &json!(true)), "{again}");
+    assert!(again["tool_result_card_id"].is_string());
+
+    makes(&api, &leased, "c2", "delegate_async", &args(json!({}))).await;
+    let first = call("delegate_async", "c2").await.expect(200);
+    let again = call("delegate_async", "c2").await.expect(200);
+    assert_eq!(again["result"]["agent_turn_id"], first["result"]["agent_turn_id"]);
+    assert_eq!((&again["status"], &again["result"]["repeated"]), (&json!("success"), &json!(true)));
+
+    makes(&api, &leased, "c3", "fork_join", &json!({ "tasks": [args(json!({}))] })).await;
+    let first = call("fork_join", "c3").await.expect(200);
+    let again = call("fork_join", "c3").await.expect(200);
+    assert_eq!((&again["status"], &again["result"]["task_count"]), (&json!("accepted"), &json!(1)));
+    assert_eq!(again["result"]["batch_id"], first["result"]["batch_id"]);
+    let batch = first["result"]["batch_id"].as_str().unwrap();
+    api.post(&format!("/projects/p1/batches/{batch}:cancel"), json!({})).await.expect(200);
+    let ended = call("fork_join", "c3").await.expect(200);
+    assert!(ended["tool_result_card_id"].is_string() && ended["status"] != "accepted", "{ended}");
 }
 
 async fn pm_15_what_is_carried_out_is_what_the_card_says(api: Api) {
