@@ -93,6 +93,7 @@ impl Turns for SqliteStore {
                     horizon.pending.micros(),
                     horizon.processing.micros(),
                     rest as i64,
+                    horizon.resume.micros(),
                 ];
                 all(conn, sql::DUE_ITEMS, due, |row| {
                     let project = codec::slug::<ProjectId>(row, codec::INBOX_COLUMNS)?;

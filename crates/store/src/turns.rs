@@ -82,9 +82,9 @@ pub struct Horizon {
     pub dispatched: Timestamp,
     /// Heads `running` and not updated since this, inclusive.
     pub running: Timestamp,
-    /// Heads `suspended` with a deadline at or before this.
+    /// Heads `suspended` with a deadline at or before this; and rows `deferred` until this or earlier.
     pub resume: Timestamp,
-    /// Rows `pending` and created at or before this; and rows `deferred` until this or earlier.
+    /// Rows `pending` and created at or before this.
     pub pending: Timestamp,
     /// Rows `processing` since this or earlier.
     pub processing: Timestamp,

@@ -134,7 +134,7 @@ pub fn head_is_due(horizon: &Horizon, head: &Head) -> bool {
 pub fn item_is_due(horizon: &Horizon, item: &InboxItem) -> bool {
     match item.status {
         InboxStatus::Pending => item.created_at <= horizon.pending,
-        InboxStatus::Deferred => item.next_retry_at.is_some_and(|at| at <= horizon.pending),
+        InboxStatus::Deferred => item.next_retry_at.is_some_and(|at| at <= horizon.resume),
         InboxStatus::Processing => item.processed_at.is_some_and(|at| at <= horizon.processing),
         InboxStatus::Queued | InboxStatus::Consumed | InboxStatus::Error | InboxStatus::Skipped => false,
     }

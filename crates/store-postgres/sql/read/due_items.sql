@@ -5,7 +5,7 @@ LEFT JOIN state_agent_state_head h ON h.project_id = i.project_id AND h.agent_id
 WHERE i.status IN ('pending', 'processing', 'deferred') AND (i.project_id, i.inbox_id) > ($1, $2)
     AND CASE i.status
         WHEN 'pending' THEN i.created_at <= $3
-        WHEN 'deferred' THEN i.next_retry_at <= $3
+        WHEN 'deferred' THEN i.next_retry_at <= $6
         ELSE i.processed_at <= $4
     END
 ORDER BY i.project_id, i.inbox_id

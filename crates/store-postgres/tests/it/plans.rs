@@ -291,8 +291,8 @@ async fn workers_and_the_watchdog_look_only_where_there_is_work() {
         ),
         (
             include_str!("../../sql/read/due_items.sql"),
-            "text, uuid, bigint, bigint, bigint",
-            "'', '00000000-0000-0000-0000-000000000000', 0, 0, 500",
+            "text, uuid, bigint, bigint, bigint, bigint",
+            "'', '00000000-0000-0000-0000-000000000000', 0, 0, 500, 0",
             "state_agent_inbox_open",
         ),
         (

@@ -6,7 +6,7 @@ FROM state_agent_inbox INDEXED BY state_agent_inbox_due
 WHERE (status = 'pending' OR status = 'processing' OR status = 'deferred') AND (project_id, inbox_id) > (?1, ?2)
   AND CASE status
         WHEN 'pending' THEN created_at <= ?3
-        WHEN 'deferred' THEN next_retry_at <= ?3
+        WHEN 'deferred' THEN next_retry_at <= ?6
         ELSE processed_at <= ?4
       END
 ORDER BY project_id, inbox_id

@@ -114,7 +114,7 @@ pub async fn rows_are_due_at_the_horizon_of_their_state(store: Arc<dyn Store>) {
         let by = |moment: Timestamp| Timestamp::from_micros(moment.micros() + offset);
         let rows = [
             (InboxStatus::Pending, by(HORIZON.pending), None, None),
-            (InboxStatus::Deferred, far, Some(by(HORIZON.pending)), None),
+            (InboxStatus::Deferred, far, Some(by(HORIZON.resume)), None),
             (InboxStatus::Processing, far, None, Some(by(HORIZON.processing))),
         ];
         for (status, created_at, next_retry_at, processed_at) in rows {
