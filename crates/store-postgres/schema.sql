@@ -1371,17 +1371,17 @@ BEGIN
     FOREACH item IN ARRAY in_outputs LOOP
         PERFORM 1
         FROM card_boxes b
-        WHERE b.project_id = in_project AND b.box_id = item.box_id
+        WHERE b.project_id = in_project AND b.box_id = item.box_id AND NOT b.sealed
             AND (
                 SELECT i.agent_id
                 FROM state_agent_inbox i
-                WHERE i.project_id = in_project AND i.output_box_id = item.box_id AND i.agent_id < item.agent_id
+                WHERE i.project_id = in_project AND i.output_box_id = item.box_id AND i.agent_id < coalesce(item.agent_id, '~')
                     AND i.kind = 'turn' AND i.status IN ('queued', 'pending', 'processing', 'deferred')
                 LIMIT 1) IS NULL
             AND (
                 SELECT i.agent_id
                 FROM state_agent_inbox i
-                WHERE i.project_id = in_project AND i.output_box_id = item.box_id AND i.agent_id > item.agent_id
+                WHERE i.project_id = in_project AND i.output_box_id = item.box_id AND i.agent_id > coalesce(item.agent_id, '~')
                     AND i.kind = 'turn' AND i.status IN ('queued', 'pending', 'processing', 'deferred')
                 LIMIT 1) IS NULL;
         IF NOT FOUND THEN

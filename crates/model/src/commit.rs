@@ -77,12 +77,12 @@ pub enum Expect {
     ProjectAt(Revision),
     /// The audit chain of the realm ends here.
     ChainAt(ChainHead),
-    /// No open turn of another agent writes this box (CB-14). The box exists.
+    /// The box exists, is not sealed, and no open turn of another agent writes it (CB-14).
     OutputFree {
         /// Which box.
         box_id: BoxId,
-        /// Whose turns may.
-        agent_id: AgentId,
+        /// Whose turns may; nobody's, if none is named.
+        agent_id: Option<AgentId>,
     },
 }
 

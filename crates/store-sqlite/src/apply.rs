@@ -74,7 +74,11 @@ impl Apply<'_> {
             ),
             Expect::OutputFree { box_id, agent_id } => self.holds(
                 sql::EXPECT_OUTPUT_FREE,
-                params![self.realm, box_id.uuid().into_bytes(), agent_id.as_str()],
+                params![
+                    self.realm,
+                    box_id.uuid().into_bytes(),
+                    agent_id.as_ref().map(|agent| agent.as_str())
+                ],
                 Conflict::Box,
             ),
         }

@@ -38,6 +38,7 @@ pub fn decide(
         min_len: old.len,
         max_len: old.len,
     });
+    commit.expect.push(Expect::OutputFree { box_id: command.box_id, agent_id: None });
     let facts = json!({ "generation": new.head.generation.get(), "len": new.head.len });
     commit.events.push(moment.event(EventKind::BoxRewritten, command.box_id, &facts));
     commit.audit.push(moment.audit(AuditAction::BoxRewrite, command.box_id, &facts));

@@ -168,6 +168,8 @@ pub fn decide(
     let mut commit = Commit::new(project.clone());
     let output_box = output_box(&mut commit, &checked, moment);
     if !checked.context.sealed {
+        // Nobody takes it for an output in between.
+        commit.expect.push(Expect::OutputFree { box_id: checked.context.box_id, agent_id: None });
         commit.writes.push(Write::SealBox { box_id: checked.context.box_id });
         let data = json!({ "generation": checked.context.generation.get() });
         commit.events.push(moment.event(EventKind::BoxSealed, checked.context.box_id, &data));
@@ -190,6 +192,13 @@ pub fn decide(
         }
         None => {
             let watermark = checked.output.map_or(0, |head| head.len);
+            // What is in the box before the turn begins is what was there when this was decided.
+            commit.expect.extend(checked.output.map(|head| Expect::OpenBox {
+                box_id: head.box_id,
+                generation: head.generation,
+                min_len: head.len,
+                max_len: head.len,
+            }));
             let head = lease_now(&mut commit, snapshot, &item, &payload, watermark, moment);
             item.status = InboxStatus::Pending;
             item.epoch = Some(head.epoch);
@@ -315,7 +324,7 @@ fn check_queue(head: &Head, command: &Dispatch) -> Result<(), Rejection> {
 fn output_box(commit: &mut Commit, checked: &Checked<'_>, moment: &Moment) -> BoxId {
     match checked.output {
         Some(head) => {
-            let agent_id = checked.agent_id.clone();
+            let agent_id = Some(checked.agent_id.clone());
             commit.expect.push(Expect::OutputFree { box_id: head.box_id, agent_id });
             head.box_id
         }

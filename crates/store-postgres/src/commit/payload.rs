@@ -346,7 +346,7 @@ mod tests {
     #[test]
     fn an_output_box_is_touched_by_one_commit_at_a_time() {
         let mut commit = Commit::new(Realm::System);
-        commit.expect.push(Expect::OutputFree { box_id: BOX, agent_id: "a".parse().unwrap() });
+        commit.expect.push(Expect::OutputFree { box_id: BOX, agent_id: Some("a".parse().unwrap()) });
         let payload = Payload::new(commit);
         assert!(payload.locks_boxes && payload.rows[0].with == With::None && !payload.is_empty());
     }

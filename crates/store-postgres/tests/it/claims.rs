@@ -143,7 +143,7 @@ async fn a_box_is_written_by_turns_of_one_agent_only() {
         for number in 0..6 {
             let agent = agent_id(&format!("agent-{number}"));
             let mut commit = Commit::new(project.clone());
-            commit.expect.push(Expect::OutputFree { box_id, agent_id: agent.clone() });
+            commit.expect.push(Expect::OutputFree { box_id, agent_id: Some(agent.clone()) });
             let item = turn_item(&mut owner.ids, agent.as_str(), box_id);
             commit.writes.push(Write::Enqueue(Box::new(item)));
             commits.push(stores[number % 2].commit(commit));

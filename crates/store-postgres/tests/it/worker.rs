@@ -100,7 +100,7 @@ impl Agent {
         let mut sent = edge(&mut self.ids, Primitive::Enqueue, EdgePhase::Request, &item.correlation_id);
         (sent.target_agent, sent.target_turn) = (Some(agent_id.clone()), Some(item.turn_id));
         let mut commit = Commit::new(self.project.clone());
-        commit.expect.push(Expect::OutputFree { box_id: self.output_box, agent_id });
+        commit.expect.push(Expect::OutputFree { box_id: self.output_box, agent_id: Some(agent_id) });
         commit.writes = vec![
             Write::MoveHead {
                 guard: self.head.guard_move(),

@@ -102,7 +102,7 @@ pub async fn an_expectation_that_fails_leaves_nothing_behind(store: Arc<dyn Stor
         (open(box_id, 5, 9), Conflict::Box),
         (Expect::ProjectAt(Revision::new(2)), Conflict::Project),
         (Expect::ChainAt(ChainHead { position: 1, ..ChainHead::START }), Conflict::Chain),
-        (Expect::OutputFree { box_id: case.ids.card_box(), agent_id: agent_id("a") }, Conflict::Box),
+        (Expect::OutputFree { box_id: case.ids.card_box(), agent_id: Some(agent_id("a")) }, Conflict::Box),
     ];
     for (expect, conflict) in failing {
         let mut commit = everything(&mut case, box_id, cards[1]);

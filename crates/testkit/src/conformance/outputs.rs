@@ -2,14 +2,19 @@
 
 use super::case::{Case, commit, enqueue, update_inbox};
 use crate::fixtures::{agent_id, report_item, turn_item};
-use cardwire_model::{BoxId, Commit, Conflict, Expect, InboxItem, InboxKind, InboxStatus, Keys};
+use cardwire_model::{BoxId, Commit, Conflict, Expect, InboxItem, InboxKind, InboxStatus, Keys, Write};
 use cardwire_store::Store;
 use std::{collections::HashSet, sync::Arc};
 
 /// A commit that does nothing but rely on the box being free for the agent.
 fn relying(case: &Case, box_id: BoxId, agent: &str) -> Commit {
+    relying_on(case, box_id, Some(agent))
+}
+
+/// The same, for the agent's turns or for nobody's.
+fn relying_on(case: &Case, box_id: BoxId, agent: Option<&str>) -> Commit {
     let mut commit = case.commit([]);
-    commit.expect.push(Expect::OutputFree { box_id, agent_id: agent_id(agent) });
+    commit.expect.push(Expect::OutputFree { box_id, agent_id: agent.map(agent_id) });
     commit
 }
 
@@ -26,9 +31,11 @@ pub async fn an_output_box_is_taken_by_open_turns_of_others(store: Arc<dyn Store
         case.write([update_inbox(now.status, &InboxItem { status: *status, ..now.clone() })]).await;
         case.apply(relying(&case, box_id, "b")).await;
         if status.is_open() {
+            case.refuse(relying_on(&case, box_id, None), Conflict::Box).await;
             case.refuse(relying(&case, box_id, "a"), Conflict::Box).await;
             case.refuse(relying(&case, box_id, "B"), Conflict::Box).await;
         } else {
+            case.apply(relying_on(&case, box_id, None)).await;
             case.apply(relying(&case, box_id, "a")).await;
         }
     }
@@ -37,6 +44,15 @@ pub async fn an_output_box_is_taken_by_open_turns_of_others(store: Arc<dyn Store
     case.write([enqueue(&other)]).await;
     case.refuse(relying(&case, box_id, "a"), Conflict::Box).await;
     case.refuse(relying(&case, box_id, "b"), Conflict::Box).await;
+}
+
+/// what was sealed in between is nobody's to write.
+pub async fn a_sealed_box_is_no_output_box(store: Arc<dyn Store>) {
+    let mut case = Case::new(store).await;
+    let box_id = case.create_box(&[]).await;
+    case.write([Write::SealBox { box_id }]).await;
+    case.refuse(relying(&case, box_id, "a"), Conflict::Box).await;
+    case.refuse(relying_on(&case, box_id, None), Conflict::Box).await;
 }
 
 /// CB-14: only turns write, only the box they name, and only in their project; and the box is there.
@@ -58,7 +74,7 @@ pub async fn only_turns_take_their_own_output_box(store: Arc<dyn Store>) {
     case.refuse(relying(&case, absent, "a"), Conflict::Box).await;
     // A box of another project is not there, even for the agent whose turn writes it.
     let mut elsewhere = commit(&project, []);
-    elsewhere.expect.push(Expect::OutputFree { box_id, agent_id: agent_id("b") });
+    elsewhere.expect.push(Expect::OutputFree { box_id, agent_id: Some(agent_id("b")) });
     case.refuse(elsewhere, Conflict::Box).await;
 }
 

@@ -134,7 +134,7 @@ pub async fn of_agents_that_want_one_output_box_one_wins(store: Arc<dyn Store>) 
         .map(|number| {
             let item = turn_item(&mut case.ids, &format!("agent-{number}"), box_id);
             let mut commit = case.commit([enqueue(&item)]);
-            commit.expect.push(Expect::OutputFree { box_id, agent_id: item.agent_id });
+            commit.expect.push(Expect::OutputFree { box_id, agent_id: Some(item.agent_id) });
             commit
         })
         .collect();
@@ -142,6 +142,27 @@ pub async fn of_agents_that_want_one_output_box_one_wins(store: Arc<dyn Store>) 
     let writers =
         case.load(cardwire_model::Keys { writers_of: vec![box_id], ..Default::default() }).await.writers;
     assert_eq!(writers, [(box_id, agent_id(&format!("agent-{winner}")))].into());
+}
+
+/// CB-14, X-09: a box is sealed as what somebody is given, or written by a turn, never both.
+pub async fn of_those_that_write_a_box_and_those_that_seal_it_one_wins(store: Arc<dyn Store>) {
+    let mut case = Case::new(store).await;
+    let box_id = case.create_box(&[]).await;
+    let commits: Vec<Commit> = (0..RACERS)
+        .map(|number| {
+            let item = turn_item(&mut case.ids, &format!("agent-{number}"), box_id);
+            let writes = number % 2 == 0;
+            let write = if writes { enqueue(&item) } else { Write::SealBox { box_id } };
+            let mut commit = case.commit([write]);
+            let agent_id = writes.then_some(item.agent_id);
+            commit.expect.push(Expect::OutputFree { box_id, agent_id });
+            commit
+        })
+        .collect();
+    let winner = one_wins(&case, commits, Conflict::Box).await;
+    let keys = cardwire_model::Keys { writers_of: vec![box_id], ..Default::default() };
+    assert_eq!(case.load(keys).await.writers.is_empty(), winner % 2 == 1);
+    assert_eq!(case.head(box_id).await.sealed, winner % 2 == 1);
 }
 
 /// API-07: of many changes of one row of the roster, one is made.

@@ -71,13 +71,17 @@ impl Generator {
     pub(super) fn enqueue_alone(&mut self, commit: &mut Commit) -> Option<()> {
         let realm = commit.realm.clone();
         let box_id = self.some_box(&realm)?;
+        if self.model.card_box(&realm, box_id)?.sealed {
+            return None;
+        }
         let turn = self.ids.turn();
         let mut row = self.turn_row(&realm, turn);
         row.output_box = Some(box_id);
-        if let Some(writer) = self.model.writers_of(&realm, box_id).next() {
-            row.agent_id = writer.clone();
-        }
-        commit.expect.push(Expect::OutputFree { box_id, agent_id: row.agent_id.clone() });
+        let writer = self.model.writers_of(&realm, box_id).next().cloned();
+        let is_free = writer.is_none();
+        row.agent_id = writer.unwrap_or(row.agent_id);
+        let agent_id = (!is_free || self.rng.chance(50)).then(|| row.agent_id.clone());
+        commit.expect.push(Expect::OutputFree { box_id, agent_id });
         commit.writes.push(Write::Enqueue(Box::new(row)));
         Some(())
     }

@@ -105,8 +105,8 @@ impl State {
             }
             Expect::ChainAt(head) => holds(self.chain_head(realm) == *head, Conflict::Chain),
             Expect::OutputFree { box_id, agent_id } => {
-                let free = self.writers_of(realm, *box_id).all(|writer| writer == agent_id);
-                holds(free && self.card_box(realm, *box_id).is_some(), Conflict::Box)
+                let free = self.writers_of(realm, *box_id).all(|writer| Some(writer) == agent_id.as_ref());
+                holds(free && self.card_box(realm, *box_id).is_some_and(|head| !head.sealed), Conflict::Box)
             }
         }
     }

@@ -6,6 +6,8 @@ use serde_json::json;
 on_both! {
     the_context_is_sealed_and_the_output_is_new;
     an_output_box_has_one_writer;
+    a_box_is_written_or_given_never_both;
+    what_a_box_held_before_a_turn_is_what_it_held_when_it_was_leased;
     an_output_box_must_be_there_and_open;
     a_box_that_is_written_is_nobodys_context;
     boxes_of_another_project_are_not_found;
@@ -51,6 +53,40 @@ async fn an_output_box_has_one_writer(api: Api) {
     let shown = api.shown("p1", &output).await;
     let delivered = |done: &serde_json::Value| done["deliverable_card_id"].as_str().unwrap().to_owned();
     assert_eq!(shown, [thought, delivered(&done), delivered(&last)]);
+}
+
+/// CB-14, X-09: of two that ask at once, for writing a box and for giving it to somebody, one is refused.
+async fn a_box_is_written_or_given_never_both(api: Api) {
+    for round in 0..12 {
+        let shared = api.context("x").await;
+        let writes = api.order(&format!("writer-{round}"), json!({ "output_box_id": shared })).await;
+        let reads = api.order(&format!("reader-{round}"), json!({ "context_box_id": shared })).await;
+        let (one, other) = tokio::join!(api.send_turn(&writes), api.send_turn(&reads));
+        let (accepted, refused) = if one.status == 201 { (one, other) } else { (other, one) };
+        accepted.expect(201);
+        let code = refused.code();
+        assert!(matches!(code.as_str(), "output_box_in_use" | "output_box_sealed"), "{code}");
+    }
+}
+
+/// WK-03, X-10: what was added or replaced in between is seen, or refused.
+async fn what_a_box_held_before_a_turn_is_what_it_held_when_it_was_leased(api: Api) {
+    for round in 0..12 {
+        let output = api.context("before").await;
+        let card = api.card("p1", "beside").await;
+        let turn = api.order(&format!("a-{round}"), json!({ "output_box_id": output })).await;
+        let path = format!("/projects/p1/l0/boxes/{output}:rewrite");
+        let rewrite = json!({ "card_ids": [card, api.card("p1", "and this").await] });
+        let (sent, replaced) = tokio::join!(api.send_turn(&turn), api.post(&path, rewrite));
+        let turn = sent.expect(201)["agent_turn_id"].as_str().unwrap().to_owned();
+        let expected = if replaced.status == 200 { 2 } else { 1 };
+        if expected == 1 {
+            replaced.expect_error(409, "output_box_in_use");
+        }
+        assert_eq!(api.shown("p1", &output).await.len(), expected);
+        let item = api.turn(&turn).await;
+        assert_eq!(item["watermark"], expected, "{item}");
+    }
 }
 
 /// DP-05, W-02

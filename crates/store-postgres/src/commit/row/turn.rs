@@ -48,7 +48,7 @@ pub(in crate::commit) struct InboxUpdateRow<'a> {
 #[derive(Debug)]
 pub(in crate::commit) struct Output {
     pub(in crate::commit) box_id: Uuid,
-    pub(in crate::commit) agent_id: AgentId,
+    pub(in crate::commit) agent_id: Option<AgentId>,
 }
 
 composite_to_sql!(HeadRow<'_>, InboxRow<'_>, InboxUpdateRow<'_>, &Output);
@@ -236,6 +236,6 @@ impl Composite for &Output {
 
     fn put(&self, row: &mut Fields<'_>) -> Encoded<()> {
         row.put(&Type::UUID, &self.box_id)?;
-        row.put(&Type::TEXT, &self.agent_id.as_str())
+        row.put(&Type::TEXT, &self.agent_id.as_ref().map(AgentId::as_str))
     }
 }

@@ -146,17 +146,21 @@ impl Generator {
     }
 
     pub(super) fn expect_absent_output(&mut self, commit: &mut Commit) -> Option<()> {
-        let (box_id, agent_id) = (self.ids.card_box(), self.agent_name());
+        let (box_id, agent_id) = (self.ids.card_box(), Some(self.agent_name()));
         self.expect(commit, Expect::OutputFree { box_id, agent_id })
     }
 
     pub(super) fn expect_taken_output(&mut self, commit: &mut Commit) -> Option<()> {
         let realm = commit.realm.clone();
         let row = self.some_row(&realm)?;
-        let agent_id = self.any_agent(&realm);
+        let agent_id = if self.rng.chance(30) { None } else { Some(self.any_agent(&realm)) };
         let box_id = row.output_box?;
-        self.model.card_box(&realm, box_id)?;
-        let taken = self.model.writers_of(&realm, box_id).any(|writer| *writer != agent_id);
-        if taken { self.expect(commit, Expect::OutputFree { box_id, agent_id }) } else { None }
+        let is_sealed = self.model.card_box(&realm, box_id)?.sealed;
+        let is_taken = self.model.writers_of(&realm, box_id).any(|writer| Some(writer) != agent_id.as_ref());
+        if is_sealed || is_taken {
+            self.expect(commit, Expect::OutputFree { box_id, agent_id })
+        } else {
+            None
+        }
     }
 }
