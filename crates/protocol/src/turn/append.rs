@@ -132,13 +132,20 @@ fn note_tools(work: &mut Work<'_>, card: &Card, calls: &[ToolCall]) -> Result<()
         return note_result(work, card, calls);
     }
     for id in made_calls(card)? {
-        let known = calls.iter().any(|call| call.tool_call_id == id)
-            || work.open.iter().any(|call| call.tool_call_id == id);
-        if !known {
-            work.open_call(&id, Some(card.id), false)?;
+        if work.open.iter().any(|call| call.tool_call_id == id) {
+            continue;
         }
+        if calls.iter().any(|call| call.tool_call_id == id) {
+            // Under that name there is nothing left to answer (NF-05).
+            return Err(has_answer(&id));
+        }
+        work.open_call(&id, Some(card.id), false)?;
     }
     Ok(())
+}
+
+fn has_answer(id: &str) -> Rejection {
+    Rejection::Conflict(format!("tool call {id} has its answer already"))
 }
 
 fn note_result(work: &mut Work<'_>, card: &Card, calls: &[ToolCall]) -> Result<(), Rejection> {
@@ -156,7 +163,7 @@ fn note_result(work: &mut Work<'_>, card: &Card, calls: &[ToolCall]) -> Result<(
     };
     if !work.open.iter().any(|call| call.tool_call_id == id) {
         if calls.iter().any(|call| call.tool_call_id == id) {
-            return Err(Rejection::Conflict(format!("tool call {id} has its answer already")));
+            return Err(has_answer(&id));
         }
         work.open_call(&id, None, false)?;
     }
@@ -218,7 +225,10 @@ pub fn check_call_id(field: &str, id: &str) -> Result<(), Invalid> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::card_id;
+    use crate::{
+        fixtures::{agent::TestAgent, card_id},
+        turn::report::AfterExecution,
+    };
     use cardwire_model::CanonicalJson;
 
     fn draft(kind: &str, content: &Value, calls: Option<&Value>) -> CardDraft {
@@ -249,6 +259,19 @@ mod tests {
         assert_eq!((result.card.id, result.named, result.card.origin), (card_id(3), true, Origin::Tool));
         let refused = given("sys.manifest", &json!({}), None).unwrap_err();
         assert_eq!(refused.field_name(), "metadata/type");
+    }
+
+    /// NF-05
+    #[test]
+    fn a_call_is_made_once_however_many_cards_tell_of_it_before_its_answer() {
+        let (mut agent, fence) = TestAgent::running();
+        let made = agent.tool_call(&fence, "c1");
+        agent.run(&made).unwrap();
+        agent.run(&agent.tool_call(&fence, "c1")).unwrap();
+        agent.run(&TestAgent::report(&fence, "c1", ToolStatus::Success, AfterExecution::Suspend)).unwrap();
+        let again = agent.run(&agent.tool_call(&fence, "c1"));
+        assert!(matches!(again, Err(Rejection::Conflict(_))), "{again:?}");
+        agent.run(&agent.tool_call(&fence, "c2")).unwrap();
     }
 
     /// WK-08
