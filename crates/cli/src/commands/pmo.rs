@@ -132,6 +132,10 @@ fn called(answer: &Answer, output: Output) -> Result<(), Failure> {
     if call["status"] == "success" || call["status"] == "accepted" {
         return Ok(());
     }
+    if let Some(batch) = result["batch_id"].as_str() {
+        let ended = format!("the batch ended as {}", cell(&call["status"]));
+        return Err(Failure::failed(ended).hint(format!("`cardwire batch get {batch}` shows its tasks")));
+    }
     let (code, message) = (cell(&result["error_code"]), cell(&result["error"]["message"]));
     Err(Failure::failed(format!("the call was not accepted: {code}: {message}"))
         .hint("`--dry-run` tells what would be handed over, without writing anything"))

@@ -17,6 +17,8 @@ pub fn read<T: DeserializeOwned>(text: &str, whole: &str) -> Result<T, Invalid> 
     let value = serde_path_to_error::deserialize(Objects(&mut reader)).map_err(|error| {
         let path = error.path().to_string();
         let path = if path == "." { String::new() } else { path.replace('.', "/") };
+        // Where a text ends before a name does, only what is around it is known.
+        let path = path.strip_suffix('?').map_or(path.as_str(), |around| around.trim_end_matches('/'));
         let reason = reason(error.inner());
         match reason.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`')) {
             Some(name) if path.is_empty() => Invalid::field(name, "is required"),
@@ -98,6 +100,8 @@ mod tests {
         assert!(refused(r#"{"kind":{"with":[1]}}"#).starts_with("kind/with: "));
         assert_eq!(refused(r#"{"inner":{"n":"x"}}"#), r#"inner/n: invalid type: string "x", expected i64"#);
         assert_eq!(refused(r#"{"kind":{"with":{}}}"#), "kind/with/n: is required");
+        assert!(refused("{").starts_with("body: EOF"), "{}", refused("{"));
+        assert!(refused(r#"{"inner":{"#).starts_with("inner: EOF"), "{}", refused(r#"{"inner":{"#));
     }
 
     #[test]

@@ -141,7 +141,7 @@ pub fn entry(branch: &Branch, view: &View, tokens: u32) -> Value {
         entry["output_box_id"] = output.to_string().into();
     }
     if branch.status != BranchStatus::Success {
-        let code = branch.error_code.as_deref().or(view.error_code);
+        let code = branch.error_code.as_deref().filter(|code| !code.trim().is_empty()).or(view.error_code);
         let error = detail(branch).or(code);
         if let Some(error) = error.and_then(|error| cut(error, error_share(tokens))) {
             entry["error"] = error.into();

@@ -4,10 +4,10 @@
 use super::check_tags;
 use crate::{Decision, Moment, Rejection, pmo::policy};
 use cardwire_model::{
-    AuditAction, BoxHead, BoxId, Card, Commit, Entry, NewBox, Profile, ProfileName, ProjectId, Revision,
-    Snapshot, WorkerTarget, Write,
+    AuditAction, BoxHead, BoxId, Card, Commit, Entry, Invalid, NewBox, Profile, ProfileName, ProjectId,
+    Revision, Snapshot, WorkerTarget, Write,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// A profile to write.
 #[derive(Debug, Clone)]
@@ -41,7 +41,9 @@ pub fn decide(
     moment: &Moment,
 ) -> Result<Decision<Put>, Rejection> {
     check_tags(&command.tags)?;
-    policy::check_shape(command.card.content.to_value().get("delegation_policy"))?;
+    let content = command.card.content.to_value();
+    policy::check_shape(content.get("delegation_policy"))?;
+    check_sizes(&content["llm_config"])?;
     let existing = snapshot.profile.as_ref();
     if let (Some(profile), Some(card)) = (existing, &command.current)
         && profile.deleted_at.is_none()
@@ -75,4 +77,41 @@ pub fn decide(
     commit.audit.push(moment.audit(AuditAction::ProfileWrite, &command.name, &detail));
     let created = existing.is_none_or(|profile| profile.deleted_at.is_some());
     Ok(Decision { commit, outcome: Put { profile, created } })
+}
+
+/// What is read of the model's settings here, and not by the provider: a window that is no number would be no window
+/// (OB-03).
+fn check_sizes(config: &Value) -> Result<(), Invalid> {
+    for name in ["context_window", "reserve"] {
+        let size = &config[name];
+        if !size.is_null() && size.as_u64().is_none_or(|size| size > u32::MAX.into()) {
+            let reason = format!("must be a whole number, at most {}", u32::MAX);
+            return Err(Invalid::field(format!("llm_config/{name}"), reason));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// OB-03, API-06
+    #[test]
+    fn sizes_that_the_kernel_reads_are_whole_numbers() {
+        for name in ["context_window", "reserve"] {
+            let check = |size: Value| check_sizes(&json!({ name: size, "temperature": "any" }));
+            for legal in [json!(null), json!(0), json!(8000), json!(u32::MAX)] {
+                assert_eq!(check(legal), Ok(()));
+            }
+            let large = u64::from(u32::MAX) + 1;
+            for wrong in
+                [json!("8000"), json!(-5), json!(8000.5), json!(true), json!({ "a": 1 }), json!(large)]
+            {
+                let refused = check(wrong.clone()).unwrap_err();
+                assert_eq!(refused.field_name(), format!("llm_config/{name}"), "{wrong}");
+            }
+        }
+        assert_eq!(check_sizes(&Value::Null), Ok(()));
+    }
 }
