@@ -282,6 +282,13 @@ impl Kernel {
         let moment = self.moment(caller);
         let row = self.calling_row(project, call).await?;
         calls::fence(call, from.1.as_ref(), row.as_ref(), &moment)?;
+        let made = match self.made_call(project, call).await? {
+            // A repeat hands nothing over.
+            Some(made) if made.standing != Standing::Open => return Ok(Some(vec![])),
+            Some(made) => Some(Call { args: made.args, ..call.clone() }),
+            None => None,
+        };
+        let call = made.as_ref().unwrap_or(call);
         if call.tool == PROVISION {
             return Ok(None);
         }

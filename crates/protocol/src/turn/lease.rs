@@ -8,9 +8,9 @@ use super::{
 };
 use crate::{Moment, Rejection, decision::own_json};
 use cardwire_model::{
-    BoxHead, BoxId, CanonicalJson, CardDraft, CardId, Ended, EventKind, Expect, Head, InboxItem, InboxKind,
-    InboxStatus, Live, LiveState, NewEvent, Origin, Snapshot, Status, TaskStatus, TurnPayload, Write,
-    event::PUBLIC_CHANNEL, limits,
+    BoxHead, BoxId, CanonicalJson, Card, CardDraft, CardId, Ended, EventKind, Expect, Head, InboxItem,
+    InboxKind, InboxStatus, Live, LiveState, NewEvent, Origin, Snapshot, Status, TaskStatus, TurnPayload,
+    Write, event::PUBLIC_CHANNEL, limits,
 };
 use serde_json::{Value, json};
 
@@ -177,6 +177,7 @@ fn put_away(next: &mut Next, item: &InboxItem, fault: &Fault, moment: &Moment) -
         row: InboxStatus::Error,
         reason: &fault.detail,
         code: fault.code,
+        error: None,
     };
     let ended = end_unleased(item, &end, None, moment)?;
     next.writes.extend(ended.writes);
@@ -190,6 +191,8 @@ pub(super) struct EndUnleased<'a> {
     pub(super) row: InboxStatus,
     pub(super) reason: &'a str,
     pub(super) code: &'a str,
+    /// What an `agent.error` card says of it before the deliverable, where there is a box with room for both.
+    pub(super) error: Option<&'a Value>,
 }
 
 /// The end of a turn that was never leased.
@@ -224,12 +227,18 @@ pub(super) fn end_unleased(
     };
     let card = draft.into_card(CardId::from_uuid(moment.fresh.uuid()), Origin::Agent, moment.now)?;
     let deliverable = card.id;
+    let room = output.map_or(0, |head| limits::BOX_CARDS.saturating_sub(head.len as usize));
+    let told = match end.error.filter(|_| room > 1) {
+        Some(content) => Some(error_card(item, content, moment)?),
+        None => None,
+    };
+    let cards: Vec<CardId> = told.iter().map(|told| told.id).chain([deliverable]).collect();
     let ended = Ended {
         status: end.status,
         deliverable,
         error: Some(end.reason.to_owned()),
         error_code: Some(end.code.to_owned()),
-        output: output.map_or((0, 0), |head| (head.len, head.len + 1)),
+        output: output.map_or((0, 0), |head| (head.len, head.len + cards.len() as u32)),
         at: moment.now,
     };
     let output_id = item.output_box.map(|id| id.to_string()).unwrap_or_default();
@@ -242,7 +251,7 @@ pub(super) fn end_unleased(
         trace_id: item.trace_id.clone(),
         ..moment.event(EventKind::AgentTask, &item.agent_id, &data)
     };
-    let told = ending::branch_end(item, &ended);
+    let branch = ending::branch_end(item, &ended);
     let closed = InboxItem {
         status: end.row,
         processed_at: Some(moment.now),
@@ -250,16 +259,12 @@ pub(super) fn end_unleased(
         ended: Some(ended),
         ..item.clone()
     };
-    let mut writes = vec![
-        Write::PutCard(Box::new(card)),
-        Write::UpdateInbox { from: item.status, item: Box::new(closed) },
-    ];
-    writes.extend(told);
-    let append = |head: &BoxHead| Write::AppendCards {
-        box_id: head.box_id,
-        generation: head.generation,
-        cards: vec![deliverable],
-    };
+    let mut writes: Vec<Write> =
+        told.into_iter().chain([card]).map(|card| Write::PutCard(Box::new(card))).collect();
+    writes.push(Write::UpdateInbox { from: item.status, item: Box::new(closed) });
+    writes.extend(branch);
+    let append =
+        |head: &BoxHead| Write::AppendCards { box_id: head.box_id, generation: head.generation, cards };
     writes.extend(output.map(append));
     // As it was: where the deliverable stands is in the row.
     let expect = output.map(|head| Expect::OpenBox {
@@ -269,6 +274,22 @@ pub(super) fn end_unleased(
         max_len: head.len,
     });
     Ok(Unleased { writes, expect, event, deliverable })
+}
+
+/// The card that says why a turn was taken away.
+fn error_card(item: &InboxItem, content: &Value, moment: &Moment) -> Result<Card, Rejection> {
+    let metadata = json!({
+        "type": "agent.error", "role": "system", "author_id": "sys.kernel",
+        "agent_turn_id": item.turn_id.to_string(),
+    });
+    let draft = CardDraft {
+        content: json_of(content),
+        metadata: json_of(&metadata),
+        tool_calls: None,
+        tool_call_id: None,
+        ttl_seconds: None,
+    };
+    Ok(draft.into_card(CardId::from_uuid(moment.fresh.uuid()), Origin::Agent, moment.now)?)
 }
 
 fn json_of(value: &Value) -> CanonicalJson {

@@ -14,7 +14,7 @@ use cardwire_model::{
     AuditAction, BoxHead, Commit, InboxKind, InboxStatus, LiveState, Nudge, Origin, ProjectId, Snapshot,
     Sweep, TaskStatus, TurnEpoch, TurnId, Write, limits,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// A turn to stop.
 #[derive(Debug, Clone)]
@@ -53,6 +53,11 @@ pub fn decide(
     Ok(decision)
 }
 
+/// What the `agent.error` card of a stopped turn says.
+fn told(command: &Stop) -> Value {
+    json!({ "error": STOPPED, "reason": command.reason })
+}
+
 fn stop_live(
     snapshot: &Snapshot,
     project: &ProjectId,
@@ -63,7 +68,7 @@ fn stop_live(
     let epoch = snapshot.head.as_ref().map_or(known, |head| head.epoch.max(known));
     let held = fence::live(snapshot, project, command.turn_id, epoch)?;
     let mut work = Work::new(held, moment);
-    let content = json!({ "error": STOPPED, "reason": command.reason });
+    let content = told(command);
     let extra = [("role", json!("system")), ("author_id", json!("sys.kernel"))];
     let card = work.own_card("agent.error", &content, &extra, None, Origin::Agent)?;
     work.put(card);
@@ -88,8 +93,14 @@ fn stop_waiting(
     if command.epoch.is_some_and(|epoch| epoch > head.epoch) {
         return Err(Rejection::StaleTurn(command.turn_id, head.epoch.get()));
     }
-    let end =
-        EndUnleased { status: TaskStatus::Failed, row: InboxStatus::Skipped, reason: STOPPED, code: STOPPED };
+    let error = told(command);
+    let end = EndUnleased {
+        status: TaskStatus::Failed,
+        row: InboxStatus::Skipped,
+        reason: STOPPED,
+        code: STOPPED,
+        error: Some(&error),
+    };
     let output = waiting_output(snapshot);
     let Unleased { writes, expect, event, deliverable } =
         lease::end_unleased(&rows.item, &end, output, moment)?;

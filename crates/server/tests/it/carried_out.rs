@@ -12,6 +12,7 @@ on_both! {
     api_09_a_turn_need_not_name_itself_and_its_children_are_of_its_trace;
     cb_08_a_box_of_another_project_is_not_there_for_a_turn_either;
     pk_21_a_dry_run_tells_whether_the_request_could_be_sent;
+    pk_21_a_dry_run_goes_by_the_card_that_made_the_call;
     x_10_a_box_that_a_turn_writes_is_written_by_it_alone;
     pm_07_an_output_box_that_was_given_to_others_is_replaced;
     names_are_found_and_told_as_everywhere;
@@ -215,6 +216,31 @@ async fn pk_21_a_dry_run_tells_whether_the_request_could_be_sent(api: Api) {
     api.think(&worked, &"word ".repeat(200)).await;
     api.finish(&worked, "success").await;
     assert!(history().await >= nothing + 200, "{nothing}");
+}
+
+async fn pk_21_a_dry_run_goes_by_the_card_that_made_the_call(api: Api) {
+    let leased = at_work(&api).await;
+    makes(&api, &leased, "c1", "fork_join", &json!({ "tasks": [args(json!({})), args(json!({}))] })).await;
+    let body = |id: &str, more: Value| {
+        let mut body = json!({ "caller_agent_id": "boss", "tool_call_id": id });
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        body
+    };
+    let dry = |id: &str, more: Value| {
+        let body = body(id, more).to_string();
+        let (api, leased) = (&api, &leased);
+        async move { api.with(&leased.token, "POST", "/projects/p1/pmo/fork_join:call?dry_run=true", &body).await }
+    };
+    let told = dry("c1", json!({})).await.expect(200);
+    assert_eq!(told["tasks"].as_array().map(Vec::len), Some(2), "{told}");
+    dry("c2", json!({})).await.expect_error(404, "not_found");
+    dry("c1", json!({ "args": { "tasks": [args(json!({}))] } })).await.expect_error(400, "bad_request");
+    let path = "/projects/p1/pmo/fork_join:call?dry_run=true";
+    api.post(path, body("c1", json!({}))).await.expect_error(400, "bad_request");
+    // Once it is carried out there is nothing left to hand over.
+    as_turn(&api, &leased, "fork_join", body("c1", json!({}))).await.expect(200);
+    let told = dry("c1", json!({})).await.expect(200);
+    assert_eq!((&told["tasks"], &told["status"]), (&json!([]), &json!("dry_run")), "{told}");
 }
 
 async fn x_10_a_box_that_a_turn_writes_is_written_by_it_alone(api: Api) {

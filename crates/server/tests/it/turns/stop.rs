@@ -67,10 +67,12 @@ async fn a_waiting_turn_never_runs(api: Api) {
     assert_eq!(stopped["status"], "stopped");
     let turn = api.turn(&second.id).await;
     assert_eq!((&turn["status"], &turn["turn_epoch"]), (&json!("failed"), &serde_json::Value::Null));
-    // WK-06
-    let output = api.get(&format!("/projects/p1/boxes/{}", second.output)).await.expect(200);
-    assert_eq!(output["card_ids"], json!([stopped["deliverable_card_id"]]));
-    assert!(stopped["deliverable_card_id"].is_string());
+    // WK-06, WK-09
+    let cards = api.get(&format!("/projects/p1/boxes/{}/cards", second.output)).await.expect(200);
+    let kinds: Vec<_> = cards.as_array().unwrap().iter().map(|card| card["type"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["agent.error", "task.deliverable"]);
+    assert_eq!(cards[0]["content"]["reason"], "superseded");
+    assert_eq!(cards[1]["card_id"], stopped["deliverable_card_id"]);
     let view = api.get(&format!("/projects/p1/turns/{}/view", second.id)).await.expect(200);
     assert!(view.to_string().contains(stopped["deliverable_card_id"].as_str().unwrap()));
     // Not where the live turn writes.
