@@ -192,9 +192,9 @@ macro_rules! conformance_tests {
             }
             outputs {
                 an_output_box_is_taken_by_open_turns_of_others
+                a_sealed_box_is_no_output_box
                 only_turns_take_their_own_output_box
                 an_output_box_is_expected_free_before_any_write
-                a_sealed_box_is_no_output_box
                 writers_are_loaded_by_box
             }
             passages {
@@ -297,8 +297,8 @@ macro_rules! conformance_tests {
                 no_more_turns_wait_than_the_guard_allows
                 of_enqueues_of_one_turn_one_wins
                 of_answers_to_one_call_one_wins
-                of_those_that_write_a_box_and_those_that_seal_it_one_wins
                 of_agents_that_want_one_output_box_one_wins
+                of_those_that_write_a_box_and_those_that_seal_it_one_wins
                 of_changes_of_one_profile_one_wins
                 a_reaped_turn_writes_nothing_afterwards
             }
