@@ -164,7 +164,9 @@ fn hint(status: u16, code: &str, message: &str) -> Option<&'static str> {
             return Some("add the agent with `cardwire agent add AGENT --profile NAME`");
         }
         "existing_agent_profile_mutation_forbidden" => {
-            return Some("another team of this project has an agent of that name; use another `--project`");
+            return Some(
+                "an agent of that name has another profile; use another name, or another `--project`",
+            );
         }
         "agent_busy" => return Some("leave out `--no-queue`, and the turn waits in the agent's inbox"),
         "inbox_full" => return Some("too many turns wait for this agent; `cardwire turn list` shows them"),

@@ -3,7 +3,7 @@
 use crate::{
     client::Client,
     context::Context,
-    failure::Failure,
+    failure::{Code, Failure},
     follow::{Follower, needs_a_server},
     route::Route,
     text::{cell, content},
@@ -85,7 +85,10 @@ pub(crate) async fn run(
     };
     let (context_box, written) = match (&args.task.context_box, &args.task.text) {
         (Some(id), _) => (id.clone(), false),
-        (None, Some(text)) => (write(text, project, client).await?, true),
+        (None, Some(text)) => match args.told_before(text, project, client).await? {
+            Some(context_box) => (context_box, false),
+            None => (write(text, project, client).await?, true),
+        },
         (None, None) => return Err(Failure::usage("nothing to do is given")),
     };
     let route = Route::in_project(project, &["l0", "turns"])?;
@@ -127,6 +130,28 @@ impl DispatchArgs {
             }
         }
         Ok(settings.map(Value::Object))
+    }
+
+    /// The box that holds this text for the turn, if the turn is there: the same request again makes no second one.
+    async fn told_before(
+        &self,
+        text: &str,
+        project: &str,
+        client: &Client,
+    ) -> Result<Option<String>, Failure> {
+        let Some(id) = &self.id else { return Ok(None) };
+        let turn = match client.get(&Route::in_project(project, &["turns", id])?).await {
+            Ok(turn) => turn.parse::<Value>()?,
+            Err(failure) if failure.code == Code::NotFound => return Ok(None),
+            Err(failure) => return Err(failure),
+        };
+        let context_box = cell(&turn["context_box_id"]);
+        let cards = client.get(&Route::in_project(project, &["boxes", &context_box, "cards"])?).await?;
+        match cards.parse::<Vec<Value>>()?.as_slice() {
+            [card] if card["content"] == *text => Ok(Some(context_box)),
+            _ => Err(Failure::conflict(format!("turn {id} is there already, and was told something else"))
+                .hint(format!("`cardwire turn view {id} --project {project}` shows what"))),
+        }
     }
 
     fn body(&self, profile_box: &str, context_box: &str, settings: Option<Value>) -> Value {

@@ -100,6 +100,23 @@ fn turns_are_dispatched_listed_viewed_and_stopped() {
     assert_eq!(events.lines().filter(|line| line.contains("agent.task")).count(), 1, "{events}");
 }
 
+/// DP-10, API-15
+#[test]
+fn the_same_request_under_an_id_of_ones_own_is_the_same_turn_and_makes_no_second_box() {
+    let home = Home::new(Backend::Sqlite);
+    with_agent(&home);
+    let id = "turn_0192f0c123457abc8def0123456789ab";
+    let dispatch = ["turn", "dispatch", "-p", "p1", "--agent", "a1", "--id", id, "--text"];
+    let said = |text: &str| home.cardwire(&[&dispatch[..], &[text]].concat());
+    assert_eq!(said("do it").ok(), id);
+    let boxes = || home.ok(&["event", "tail", "-p", "p1"]).matches("box.created").count();
+    let before = boxes();
+    assert_eq!(said("do it").ok(), id);
+    said("do something else").failed(4, "was told something else");
+    assert_eq!(boxes(), before);
+    assert_eq!(home.json(&["turn", "list", "-p", "p1"])["items"].as_array().unwrap().len(), 1);
+}
+
 /// API-15
 #[test]
 fn what_cannot_be_dispatched_is_said_with_a_hint() {
