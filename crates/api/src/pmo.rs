@@ -38,7 +38,7 @@ pub struct CallIn {
     #[serde(default)]
     #[schema(minimum = 1)]
     pub turn_epoch: Option<u64>,
-    /// `public` when absent.
+    /// When absent, the channel of the turn that calls with its own token, else `public`.
     #[serde(default)]
     #[schema(pattern = "^[A-Za-z0-9_-]{1,128}$")]
     pub channel_id: Option<String>,
@@ -90,6 +90,7 @@ impl CallIn {
             at_turn,
             epoch: self.turn_epoch.map(TurnEpoch::new),
             proof: by.map_or(Proof::Operator, |(_, hash)| Proof::Lease(hash)),
+            names_channel: channel.is_some(),
             channel: channel.unwrap_or_else(Channel::public),
             trace_id: trace.id.clone(),
             is_traced: trace.is_given,

@@ -83,7 +83,7 @@ impl Kernel {
         let fence = calls::fence(call, from_head.as_ref(), row.as_ref(), &moment)?;
         let own = row.as_ref().and_then(|row| TurnPayload::from_stored(&row.payload).ok());
         calls::check_run(call, own.as_ref().map(|payload| &payload.runtime_config))?;
-        let mut call = call.traced(from_head.as_ref().and_then(|head| head.live.as_deref()));
+        let mut call = call.placed(from_head.as_ref().and_then(|head| head.live.as_deref()));
         let made = self.made_call(project, &call).await?;
         if let Some(MadeCall { standing, .. }) = made
             && standing != Standing::Open

@@ -99,6 +99,7 @@ fn call(caller: &Agent) -> Call {
         channel: Channel::public(),
         trace_id: "t".to_owned(),
         is_traced: true,
+        names_channel: true,
         args: serde_json::Map::new(),
         max_depth: 20,
         acl: InheritMode::Enforce,

@@ -34,6 +34,8 @@ pub struct Call {
     pub proof: Proof,
     /// On which channel.
     pub channel: Channel,
+    /// The caller named the channel itself. Otherwise a call that a turn makes is on the channel of that turn (PM-06).
+    pub names_channel: bool,
     /// In which trace.
     pub trace_id: String,
     /// The caller began or went on with that trace itself. Otherwise the call is part of what the caller is at.
@@ -190,12 +192,20 @@ impl Standing {
 }
 
 impl Call {
-    /// The same call in the trace of the turn that it is made in, if it brings none of its own.
-    pub fn traced(&self, live: Option<&Live>) -> Cow<'_, Self> {
-        match live.filter(|_| !self.is_traced) {
-            Some(live) => Cow::Owned(Self { trace_id: live.trace_id.clone(), ..self.clone() }),
-            None => Cow::Borrowed(self),
+    /// The same call in the trace of the turn that it is made in, and on the channel of the turn that makes it, if it brings
+    /// none of its own.
+    pub fn placed(&self, live: Option<&Live>) -> Cow<'_, Self> {
+        let trace = live.filter(|_| !self.is_traced).map(|live| &live.trace_id);
+        let channel =
+            live.filter(|_| self.by_turn.is_some() && !self.names_channel).map(|live| &live.channel);
+        if trace.is_none() && channel.is_none() {
+            return Cow::Borrowed(self);
         }
+        Cow::Owned(Self {
+            trace_id: trace.unwrap_or(&self.trace_id).clone(),
+            channel: channel.unwrap_or(&self.channel).clone(),
+            ..self.clone()
+        })
     }
 }
 

@@ -41,6 +41,7 @@ mod tests {
             channel: Channel::public(),
             trace_id: "t".to_owned(),
             is_traced: true,
+            names_channel: true,
             args: args.as_object().unwrap().clone(),
             max_depth: 20,
             acl: InheritMode::Enforce,

@@ -52,6 +52,7 @@ pub(super) async fn fork(
         channel: Channel::public(),
         trace_id: "bench".to_owned(),
         is_traced: true,
+        names_channel: true,
         args,
         max_depth: 20,
         acl: InheritMode::Enforce,

@@ -134,6 +134,7 @@ fn call(by_turn: Option<u128>) -> Call {
         channel: Channel::public(),
         trace_id: "t".to_owned(),
         is_traced: true,
+        names_channel: true,
         args: Map::new(),
         max_depth: 20,
         acl: InheritMode::Enforce,

@@ -29,6 +29,7 @@ fn call() -> Call {
         channel: "team".parse::<Channel>().unwrap(),
         trace_id: "t".to_owned(),
         is_traced: true,
+        names_channel: true,
         args: Map::new(),
         max_depth: 20,
         acl: InheritMode::Enforce,

@@ -40,6 +40,7 @@ fn any_call(world: &World, project: &ProjectId, caller: &AgentId, held: Option<&
         channel: Channel::public(),
         trace_id: "trace".to_owned(),
         is_traced: true,
+        names_channel: true,
         args,
         max_depth: DEPTH,
         acl: InheritMode::Enforce,

@@ -96,6 +96,21 @@ fn pm_06_a_new_agent_is_what_its_profile_says_and_belongs_to_the_caller() {
     assert_eq!((&edges[0].parent_step, &item.parent_step), (&step, &step));
 }
 
+/// PM-06, API-09
+#[test]
+fn pm_06_a_call_of_a_turn_is_on_its_channel_unless_it_names_another() {
+    let mut live = head("boss", Some(52), None).live.unwrap();
+    live.channel = "team".parse().unwrap();
+    let channel = |by_turn, names_channel| {
+        let call = Call { names_channel, ..call(by_turn) };
+        call.placed(Some(&live)).channel.to_string()
+    };
+    assert_eq!(channel(Some(9), false), "team");
+    assert_eq!(channel(Some(9), true), "public");
+    assert_eq!(channel(None, false), "public");
+    assert_eq!(call(Some(9)).placed(None).channel, Channel::public());
+}
+
 #[test]
 fn pm_07_an_agent_that_is_there_is_not_made_again() {
     let done = hand_over(None, &given(Target::Reuse(agent("helper"), None), &[])).unwrap();
