@@ -63,7 +63,8 @@ CREATE TYPE public.cw_card_fact AS (
 	tool_call_id text,
 	author_id text,
 	deleted_at bigint,
-	expires_at bigint
+	expires_at bigint,
+	origin text
 );
 
 ALTER TYPE public.cw_card_fact OWNER TO cardwire_owner;
@@ -1130,6 +1131,9 @@ BEGIN
     IF in_rest ? 'project_at' THEN
         done := cw_project_at(in_project, in_rest -> 'project_at', in_rest ?| ARRAY['update_project', 'delete_card']);
     END IF;
+    IF in_rest ? 'open_turns' THEN
+        done := cw_open_turns(in_project, in_rest -> 'open_turns');
+    END IF;
     IF in_rest ? 'create_project' THEN
         done := cw_create_project(in_project, in_rest -> 'create_project');
     END IF;
@@ -1361,6 +1365,36 @@ END
 $$;
 
 ALTER FUNCTION public.cw_open_call(in_project text, in_rows jsonb) OWNER TO cardwire_owner;
+
+CREATE FUNCTION public.cw_open_turns(in_project text, in_rows jsonb) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    most bigint;
+    open bigint;
+BEGIN
+    SELECT min(r.at_most::bigint) INTO most FROM jsonb_array_elements(in_rows) AS r (at_most);
+    PERFORM 1 FROM resource_projects WHERE project_id = in_project FOR UPDATE;
+    SELECT count(*) INTO open
+    FROM (
+        SELECT 1
+        FROM state_agent_inbox i
+        WHERE i.project_id = in_project AND i.kind = 'turn' AND i.status IN ('pending', 'processing', 'deferred')
+        UNION ALL
+        SELECT 1
+        FROM state_agent_inbox i
+        WHERE i.project_id COLLATE "POSIX" = in_project
+            AND (CASE WHEN i.kind = 'turn' AND i.status = 'queued' THEN i.agent_id END) IS NOT NULL
+        LIMIT most + 1
+    ) AS open_turns;
+    IF open > most THEN
+        RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'open_turns';
+    END IF;
+    RETURN true;
+END
+$$;
+
+ALTER FUNCTION public.cw_open_turns(in_project text, in_rows jsonb) OWNER TO cardwire_owner;
 
 CREATE FUNCTION public.cw_output_free(in_project text, in_outputs public.cw_output[]) RETURNS boolean
     LANGUAGE plpgsql
@@ -2842,6 +2876,9 @@ GRANT ALL ON FUNCTION public.cw_open_box(in_project text, in_rows jsonb) TO card
 
 REVOKE ALL ON FUNCTION public.cw_open_call(in_project text, in_rows jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_open_call(in_project text, in_rows jsonb) TO cardwire_app;
+
+REVOKE ALL ON FUNCTION public.cw_open_turns(in_project text, in_rows jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cw_open_turns(in_project text, in_rows jsonb) TO cardwire_app;
 
 REVOKE ALL ON FUNCTION public.cw_output_free(in_project text, in_outputs public.cw_output[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cw_output_free(in_project text, in_outputs public.cw_output[]) TO cardwire_app;

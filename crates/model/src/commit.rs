@@ -84,6 +84,12 @@ pub enum Expect {
         /// Whose turns may; nobody's, if none is named.
         agent_id: Option<AgentId>,
     },
+    /// At most so many turns of the project are open, before what is written. It stays so until the commit is applied, as far
+    /// as other commits expect the same.
+    OpenTurns {
+        /// How many.
+        at_most: u32,
+    },
 }
 
 /// A change.
@@ -306,6 +312,9 @@ pub enum Conflict {
     /// A tree of turns has spent its budget.
     #[error("the tree of turns has grown meanwhile")]
     Tree,
+    /// The project has more open turns than expected.
+    #[error("other turns were opened meanwhile")]
+    OpenTurns,
     /// A session is not at the expected version, or exists already.
     #[error("the session was changed by somebody else")]
     Session,

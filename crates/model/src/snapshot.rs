@@ -3,8 +3,8 @@
 
 use crate::{
     Agent, AgentId, Answer, AnswerKey, BoxHead, BoxId, Card, CardId, CardKind, Edge, EdgePhase, Hash256,
-    Head, InboxId, InboxItem, Primitive, Profile, ProfileName, Project, Resource, ResourceKind, ResourceName,
-    Session, SessionKey, Step, StepId, Timestamp, Token, TokenId, ToolCall, TurnEpoch, TurnId,
+    Head, InboxId, InboxItem, Origin, Primitive, Profile, ProfileName, Project, Resource, ResourceKind,
+    ResourceName, Session, SessionKey, Step, StepId, Timestamp, Token, TokenId, ToolCall, TurnEpoch, TurnId,
     card::is_visible,
 };
 use std::collections::{HashMap, HashSet};
@@ -67,6 +67,8 @@ pub struct Snapshot {
     pub boxes: HashMap<BoxId, BoxHead>,
     /// Those of `Keys::members` that are entries.
     pub members: HashSet<CardId>,
+    /// Of the cards that a command on a turn names, those that its context shows. Flattened by whoever loads.
+    pub given: HashSet<CardId>,
     /// The token, if asked for and there.
     pub token: Option<Token>,
     /// The answer, if asked for and there.
@@ -144,6 +146,8 @@ pub struct CardFact {
     pub tool_call_id: Option<String>,
     /// Who said it.
     pub author_id: Option<String>,
+    /// By which way it came in.
+    pub origin: Origin,
     /// When it was deleted.
     pub deleted_at: Option<Timestamp>,
     /// When it expires.
@@ -157,6 +161,7 @@ impl From<&Card> for CardFact {
             kind: card.kind.clone(),
             tool_call_id: card.tool_call_id.clone(),
             author_id: card.author_id.clone(),
+            origin: card.origin,
             deleted_at: card.deleted_at,
             expires_at: card.expires_at,
         }

@@ -22,6 +22,7 @@ pub mod finish;
 pub mod forked;
 pub mod heartbeat;
 mod lease;
+mod named;
 pub mod question;
 pub mod reap;
 pub mod reason;
@@ -45,7 +46,7 @@ mod rules;
 #[cfg(test)]
 mod table;
 
-pub use ending::Remains;
+pub use ending::{Remains, delivered};
 pub use fence::{Fence, Proof};
 pub use lease::next_output_box;
 

@@ -106,6 +106,7 @@ fn conflict(error: &DbError) -> Option<Conflict> {
         "call" => Some(Conflict::Call),
         "batch" => Some(Conflict::Batch),
         "tree" => Some(Conflict::Tree),
+        "open_turns" => Some(Conflict::OpenTurns),
         "session" => Some(Conflict::Session),
         "roster" => Some(Conflict::Roster),
         _ => None,

@@ -28,6 +28,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { number: 11, name: "event_groups", text: include_str!("../migrations/0011_event_groups.sql") },
     Migration { number: 12, name: "lists", text: include_str!("../migrations/0012_lists.sql") },
     Migration { number: 13, name: "parent_steps", text: include_str!("../migrations/0013_parent_steps.sql") },
+    Migration { number: 14, name: "card_origins", text: include_str!("../migrations/0014_card_origins.sql") },
 ];
 
 struct Migration {

@@ -139,6 +139,7 @@ functions! {
     "expect/lock_boxes",
     "expect/open_box",
     "expect/output_free",
+    "expect/open_turns",
     "expect/lock_heads",
     "expect/lock_batches",
     "expect/lock_shelves",

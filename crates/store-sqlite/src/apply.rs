@@ -81,6 +81,9 @@ impl Apply<'_> {
                 ],
                 Conflict::Box,
             ),
+            Expect::OpenTurns { at_most } => {
+                self.holds(sql::EXPECT_OPEN_TURNS, params![self.realm, at_most], Conflict::OpenTurns)
+            }
         }
     }
 

@@ -19,6 +19,7 @@ const MIGRATIONS: &[(u32, &str, &str)] = &[
     (11, "event_groups", include_str!("../migrations/0011_event_groups.sql")),
     (12, "lists", include_str!("../migrations/0012_lists.sql")),
     (13, "parent_steps", include_str!("../migrations/0013_parent_steps.sql")),
+    (14, "card_origins", include_str!("../migrations/0014_card_origins.sql")),
 ];
 
 const LEDGER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

@@ -73,6 +73,7 @@ macro_rules! conformance_tests {
                 an_end_is_not_overwritten_by_a_mover
                 once_a_close_has_begun_no_branch_changes
                 no_more_turns_are_spent_than_the_limit
+                no_more_turns_are_open_than_is_expected
             }
             batch_walls {
                 the_same_batch_in_two_projects_is_unrelated_rows
@@ -195,6 +196,7 @@ macro_rules! conformance_tests {
                 a_sealed_box_is_no_output_box
                 only_turns_take_their_own_output_box
                 an_output_box_is_expected_free_before_any_write
+                cards_for_a_box_that_a_turn_writes_are_refused
                 writers_are_loaded_by_box
             }
             passages {
@@ -280,6 +282,7 @@ macro_rules! conformance_tests {
                 a_tree_is_spent_up_to_its_limit
                 open_turns_of_a_trace_are_found
                 open_turns_are_counted_up_to_a_limit
+                open_turns_are_counted_up_to_what_is_expected
             }
             turn_loads {
                 a_turn_is_loaded_with_its_head_and_output_box

@@ -272,11 +272,21 @@ impl Kernel {
         }
         let live = snapshot.head.as_ref().and_then(|head| head.live.as_deref());
         let output = live.filter(|live| live.turn_id == command.turn_id()).map(|live| live.output_box);
-        let undelivered = live.is_some_and(|live| live.deliverable.is_none());
+        let is_live = live.is_some();
+        let (context, delivered) =
+            (live.map(|live| live.context_box), live.and_then(|live| live.deliverable));
         let named = command.named_cards();
         if let (Some(output), false) = (output, named.is_empty()) {
             self.load_members(project, realm, output, named, snapshot).await?;
         }
+        if let (Some(context), Some(card)) = (context, command.needs_showing(snapshot)) {
+            self.load_given(project, realm, context, card, snapshot).await?;
+        }
+        if let (Some(card), true) = (delivered, command.wants_remains()) {
+            let keys = Keys { cards: vec![card], ..Keys::default() };
+            snapshot.cards.extend(self.store.load(realm, &keys).await?.cards);
+        }
+        let undelivered = is_live && turn::delivered(snapshot, delivered, self.now()).is_none();
         if command.wants_remains() && undelivered {
             let remains = self.remains(project, snapshot).await?;
             match command {
@@ -332,6 +342,25 @@ impl Kernel {
         if let Some(head) = found.boxes.get(&output).filter(|head| head.depth > 0) {
             let shown: HashSet<_> = self.flat_ids(project, head).await?.into_iter().collect();
             snapshot.members.extend(named.iter().filter(|id| shown.contains(id)));
+        }
+        Ok(())
+    }
+
+    /// Whether a turn is given a card that it names.
+    async fn load_given(
+        &self,
+        project: &ProjectId,
+        realm: &Realm,
+        context: BoxId,
+        card: CardId,
+        snapshot: &mut Snapshot,
+    ) -> Result<(), KernelError> {
+        let keys = Keys { boxes: vec![context], ..Keys::default() };
+        let boxes = self.store.load(realm, &keys).await?.boxes;
+        if let Some(head) = boxes.get(&context)
+            && self.flat_ids(project, head).await?.contains(&card)
+        {
+            snapshot.given.insert(card);
         }
         Ok(())
     }

@@ -63,7 +63,7 @@ pub fn decide(
     let depth = parent.map_or(Ok(0), |live| depth_below(live.depth, call.max_depth))?;
     check_cycles(fork, &given.ancestors)?;
     let mut commit = Commit::new(project.clone());
-    commit.writes.extend(given.budget.spend(fork.tasks.len() as u32)?);
+    given.budget.spend(&mut commit, fork.tasks.len() as u32)?;
     open_call(&mut commit, project, call, &tool_call_id, given, parent, moment)?;
     let batch = Batch {
         id: BatchId::from_uuid(moment.fresh.uuid()),

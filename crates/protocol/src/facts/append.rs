@@ -62,8 +62,12 @@ pub fn decide(
     let mut added = distinct(&command.card_ids);
     added.retain(|id| !snapshot.members.contains(id));
     check_box_size(head.len as usize + added.len())?;
-    let commit =
+    let mut commit =
         commit(&command.project, command.box_id, head.generation, command.expected_len, &added, moment);
+    if !added.is_empty() {
+        // Nobody takes it for an output in between.
+        commit.expect.push(Expect::OutputFree { box_id: command.box_id, agent_id: None });
+    }
     let len = head.len + added.len() as u32;
     Ok(Decision { commit, outcome: Appended { generation: head.generation, len, added } })
 }
@@ -158,6 +162,21 @@ mod tests {
         assert_eq!(added, [fixtures::card_id(3), fixtures::card_id(4)]);
         assert_eq!(append(&snapshot(), &[1, 2], None).unwrap(), []);
         assert_eq!(append(&snapshot(), &[], None).unwrap(), []);
+    }
+
+    ///
+    #[test]
+    fn the_commit_expects_that_no_turn_has_begun_to_write_the_box() {
+        let command = |ids: &[u128]| Append {
+            project: project(),
+            box_id: fixtures::box_id(1),
+            card_ids: ids.iter().map(|n| fixtures::card_id(*n)).collect(),
+            expected_len: None,
+        };
+        let free = Expect::OutputFree { box_id: fixtures::box_id(1), agent_id: None };
+        let commit = |ids| decide(&snapshot(), &command(ids), &moment()).unwrap().commit;
+        assert!(commit(&[3]).expect.contains(&free));
+        assert!(commit(&[1]).is_empty(), "a repeat changes nothing, whoever writes");
     }
 
     /// CB-11, CB-12, X-09

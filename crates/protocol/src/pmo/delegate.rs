@@ -273,7 +273,7 @@ pub fn decide(
     moment: &Moment,
 ) -> Result<Decision<Delegated>, Rejection> {
     let mut commit = Commit::new(project.clone());
-    commit.writes.extend(given.budget.spend(1)?);
+    given.budget.spend(&mut commit, 1)?;
     let prepared = prepare(&mut commit, call, command, given, moment)?;
     let receipt = dispatch_to(&mut commit, call, tool_call_id, given, &prepared, None, moment)?;
     // The result names the box, and what a result names may be handed on.

@@ -4,11 +4,11 @@
 //! puts a deliverable into the output box, ends the turn's row, moves the head on to the next turn or to idle, and
 //! tells of all that exactly once: a second end finds another epoch.
 
-use super::{Outcome, append::NewCard, copy, lease, work::Work};
+use super::{Fence, Outcome, append::NewCard, copy, lease, named, work::Work};
 use crate::{Decision, Rejection};
 use cardwire_model::{
     BoxHead, BranchEnd, Card, CardId, Ended, EventKind, Head, InboxItem, InboxStatus, Invalid, Origin,
-    Snapshot, TaskStatus, ToolCall, Write, card::ToolStatus, limits,
+    Snapshot, TaskStatus, Timestamp, ToolCall, Write, card::ToolStatus, limits,
 };
 use serde_json::{Value, json};
 
@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 pub(super) enum End<'a> {
     /// Its holder says so.
     Finished {
+        fence: &'a Fence,
         status: TaskStatus,
         deliverable: &'a super::finish::Deliverable,
         error: Option<&'a str>,
@@ -246,7 +247,7 @@ fn go_on(
 fn deliver(work: &mut Work<'_>, snapshot: &Snapshot, end: &End<'_>) -> Result<CardId, Rejection> {
     use super::finish::Deliverable;
     match end {
-        End::Finished { deliverable, status, error, remains, .. } => match deliverable {
+        End::Finished { fence, deliverable, status, error, remains, .. } => match deliverable {
             Deliverable::Content(content) => {
                 let agent = work.held.head.agent_id.to_string();
                 let extra = [("role", json!("assistant")), ("author_id", json!(agent))];
@@ -254,8 +255,8 @@ fn deliver(work: &mut Work<'_>, snapshot: &Snapshot, end: &End<'_>) -> Result<Ca
                     work.own_card("task.deliverable", &content.to_value(), &extra, None, Origin::Agent);
                 Ok(work.put(card.map_err(|wrong| wrong.at("deliverable"))?))
             }
-            Deliverable::Card(id) => add_existing(work, snapshot, *id),
-            Deliverable::Absent => match work.deliverable() {
+            Deliverable::Card(id) => add_existing(work, snapshot, (fence, *id)),
+            Deliverable::Absent => match delivered(snapshot, work.deliverable(), work.moment.now) {
                 Some(id) => Ok(id),
                 None => {
                     fallback(work, *status, error.unwrap_or("no deliverable was given"), "l0.finish", remains)
@@ -272,30 +273,42 @@ fn deliver(work: &mut Work<'_>, snapshot: &Snapshot, end: &End<'_>) -> Result<Ca
             let card = work.own_card("task.deliverable", &content, &extra, None, Origin::Agent)?;
             Ok(work.put(card))
         }
-        End::TakenAway { status, reason, remains } => match work.deliverable() {
-            Some(id) => Ok(id),
-            None => fallback(work, *status, reason, "pmo.l0_guard.watchdog", remains),
-        },
+        End::TakenAway { status, reason, remains } => {
+            match delivered(snapshot, work.deliverable(), work.moment.now) {
+                Some(id) => Ok(id),
+                None => fallback(work, *status, reason, "pmo.l0_guard.watchdog", remains),
+            }
+        }
     }
 }
 
-fn add_existing(work: &mut Work<'_>, snapshot: &Snapshot, id: CardId) -> Result<CardId, Rejection> {
-    let fact = snapshot.cards.get(&id).filter(|fact| fact.is_visible(work.moment.now));
+/// What a turn has delivered, unless that was deleted or has expired since.
+pub fn delivered(snapshot: &Snapshot, deliverable: Option<CardId>, now: Timestamp) -> Option<CardId> {
+    let is_gone = |id: &CardId| snapshot.cards.get(id).is_some_and(|fact| !fact.is_visible(now));
+    deliverable.filter(|id| !is_gone(id))
+}
+
+fn add_existing(
+    work: &mut Work<'_>,
+    snapshot: &Snapshot,
+    (fence, id): (&Fence, CardId),
+) -> Result<CardId, Rejection> {
     // It may be one of the cards that come with the finish itself.
-    let fresh = work.commit.writes.iter().any(|write| matches!(write, Write::PutCard(card) if card.id == id));
-    match fact {
-        Some(fact) if fact.kind.as_str() != "task.deliverable" => {
-            Err(Invalid::field("deliverable_card_id", "must be a card of type task.deliverable").into())
-        }
-        Some(_) => {
-            if !snapshot.members.contains(&id) && !work.appended().contains(&id) {
-                work.add("task.deliverable", id);
-            }
-            Ok(id)
-        }
-        None if fresh => Ok(id),
-        None => Err(Rejection::not_found("card", id)),
+    let fresh = work.commit.writes.iter().find_map(|write| match write {
+        Write::PutCard(card) if card.id == id => Some(&card.kind),
+        _ => None,
+    });
+    let kind = match fresh {
+        Some(kind) => kind,
+        None => &named::card(snapshot, fence, id, work.moment)?.kind,
+    };
+    if kind.as_str() != "task.deliverable" {
+        return Err(Invalid::field("deliverable_card_id", "must be a card of type task.deliverable").into());
     }
+    if !snapshot.members.contains(&id) && !work.appended().contains(&id) {
+        work.add("task.deliverable", id);
+    }
+    Ok(id)
 }
 
 /// WD-06

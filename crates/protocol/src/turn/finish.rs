@@ -86,6 +86,7 @@ pub fn decide(
         step::write(&mut work, snapshot, step)?;
     }
     let end = End::Finished {
+        fence: &command.fence,
         status: command.status,
         deliverable: &command.deliverable,
         error: command.error.as_deref(),

@@ -6,6 +6,7 @@ use super::{
     append::check_call_id,
     ending::{self, End},
     fence::{self, Fence},
+    named,
     work::Work,
 };
 use crate::{Decision, Moment, RefusalCode, Rejection};
@@ -201,8 +202,7 @@ pub(super) fn take(
 fn write_card(work: &mut Work<'_>, snapshot: &Snapshot, command: &Report) -> Result<CardId, Rejection> {
     match &command.answer {
         Answer::Card(id) => {
-            let fact = snapshot.cards.get(id).filter(|fact| fact.is_visible(work.moment.now));
-            check_card(fact.ok_or_else(|| Rejection::not_found("card", id))?, command)?;
+            check_card(named::card(snapshot, &command.fence, *id, work.moment)?, command)?;
             if !snapshot.members.contains(id) {
                 work.add("tool.result", *id);
             }

@@ -7,6 +7,9 @@ BEGIN
     IF in_rest ? 'project_at' THEN
         done := cw_project_at(in_project, in_rest -> 'project_at', in_rest ?| ARRAY['update_project', 'delete_card']);
     END IF;
+    IF in_rest ? 'open_turns' THEN
+        done := cw_open_turns(in_project, in_rest -> 'open_turns');
+    END IF;
     IF in_rest ? 'create_project' THEN
         done := cw_create_project(in_project, in_rest -> 'create_project');
     END IF;

@@ -14,7 +14,7 @@ use uuid::Uuid;
 use super::{payload::Payload, row::Append};
 
 /// Kinds that are only looked at, before anything is written.
-const EXPECTED: [&str; 3] = ["project_at", "chain_at", "open_box"];
+const EXPECTED: [&str; 4] = ["project_at", "open_turns", "chain_at", "open_box"];
 /// Kinds that are written at that moment.
 const WRITTEN_FIRST: [&str; 3] = ["create_project", "update_project", "delete_card"];
 

@@ -315,6 +315,11 @@ impl Stages {
                 self.alone = true;
                 self.first.rest.push("chain_at", &rest::chain(&head));
             }
+            Expect::OpenTurns { at_most } => {
+                // Those that travel with it would not be counted.
+                self.alone = true;
+                self.first.rest.push("open_turns", &json!(at_most));
+            }
             Expect::OutputFree { box_id, agent_id } => {
                 let box_id = box_id.uuid();
                 self.boxes.push(box_id);

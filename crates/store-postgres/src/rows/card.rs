@@ -66,6 +66,7 @@ pub(crate) fn card_fact(row: &Record<'_>) -> Read<(CardId, CardFact)> {
         author_id: get(row, 4)?,
         deleted_at: optional_time(row, 5)?,
         expires_at: optional_time(row, 6)?,
+        origin: Origin::from_name(get(row, 7)?).ok_or_else(|| damaged("an origin"))?,
     };
     Ok((CardId::from_uuid(get::<Uuid>(row, 0)?), fact))
 }

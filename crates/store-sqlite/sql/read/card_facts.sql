@@ -1,3 +1,3 @@
-SELECT fact_hash, kind, tool_call_id, author_id, deleted_at, expires_at
+SELECT fact_hash, kind, tool_call_id, author_id, origin, deleted_at, expires_at
 FROM cards
 WHERE project_id = ?1 AND card_id = ?2

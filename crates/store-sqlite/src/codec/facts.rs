@@ -70,8 +70,9 @@ pub(crate) fn card_fact(row: &Row<'_>) -> Result<CardFact> {
         kind: CardKind::from_stored(text(row, 1)?),
         tool_call_id: row.get(2)?,
         author_id: row.get(3)?,
-        deleted_at: optional_time(row, 4)?,
-        expires_at: optional_time(row, 5)?,
+        origin: named(row, 4, Origin::from_name)?,
+        deleted_at: optional_time(row, 5)?,
+        expires_at: optional_time(row, 6)?,
     })
 }
 

@@ -3,13 +3,14 @@
 use super::{
     batches::{begin, close, closed, end, move_from},
     branches::ended,
-    case::Case,
+    case::{Case, enqueue},
     races::{RACERS, one_wins, race},
     trees::spend,
 };
-use crate::fixtures::{branch_end, text_card};
+use crate::fixtures::{branch_end, text_card, turn_item};
 use cardwire_model::{
-    Batch, BatchStatus, Branch, BranchEnd, BranchStatus, CloseReason, Commit, Conflict, TaskStatus, Write,
+    Batch, BatchStatus, Branch, BranchEnd, BranchStatus, CloseReason, Commit, Conflict, Expect, InboxItem,
+    TaskStatus, Write,
 };
 use cardwire_store::{CommitError, Store};
 use std::sync::Arc;
@@ -170,4 +171,25 @@ pub async fn no_more_turns_are_spent_than_the_limit(store: Arc<dyn Store>) {
     assert_eq!((applied, outcomes.iter().filter(refused).count()), (5, RACERS - 5), "{outcomes:?}");
     assert_eq!(case.store.spent(&case.project, root).await.unwrap(), 10);
     assert_eq!(case.store.cards(&case.project, &cards).await.unwrap().len(), 5);
+}
+
+/// SEC-07: a project does not have more open turns than its limit, however many are opened at once by whoever counts them.
+pub async fn no_more_turns_are_open_than_is_expected(store: Arc<dyn Store>) {
+    const LIMIT: u32 = 5;
+    let mut case = Case::new(store).await;
+    let output = case.ids.card_box();
+    let items: Vec<_> = (0..RACERS).map(|_| turn_item(&mut case.ids, "a", output)).collect();
+    let opening = |item: &InboxItem| -> Commit {
+        let mut commit = case.commit([enqueue(item)]);
+        commit.expect.push(Expect::OpenTurns { at_most: LIMIT - 1 });
+        commit
+    };
+    let outcomes = race(&case.store, items.iter().map(opening).collect()).await;
+    let applied = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
+    let refused = |outcome: &&Result<(), CommitError>| {
+        matches!(outcome, Err(CommitError::Conflict(Conflict::OpenTurns)))
+    };
+    let expected = (LIMIT as usize, RACERS - LIMIT as usize);
+    assert_eq!((applied, outcomes.iter().filter(refused).count()), expected, "{outcomes:?}");
+    assert_eq!(case.store.open_turns(&case.project, 100).await.unwrap(), LIMIT);
 }

@@ -225,6 +225,7 @@ pub async fn load_gives_exactly_what_the_keys_name(store: Arc<dyn Store>) {
             kind: card.kind,
             tool_call_id: card.tool_call_id,
             author_id: card.author_id,
+            origin: card.origin,
             deleted_at: card.deleted_at,
             expires_at: card.expires_at,
         };

@@ -1,8 +1,10 @@
 //! Who writes a box: at most one agent's open turns (CB-14).
 
-use super::case::{Case, commit, enqueue, update_inbox};
+use super::case::{Case, append, commit, enqueue, open, update_inbox};
 use crate::fixtures::{agent_id, report_item, turn_item};
-use cardwire_model::{BoxId, Commit, Conflict, Expect, InboxItem, InboxKind, InboxStatus, Keys, Write};
+use cardwire_model::{
+    BoxId, Commit, Conflict, Expect, Generation, InboxItem, InboxKind, InboxStatus, Keys, Write,
+};
 use cardwire_store::Store;
 use std::{collections::HashSet, sync::Arc};
 
@@ -87,6 +89,24 @@ pub async fn an_output_box_is_expected_free_before_any_write(store: Arc<dyn Stor
     case.apply(commit.clone()).await;
     commit.writes = vec![enqueue(&turn_item(&mut case.ids, "a", box_id))];
     case.refuse(commit, Conflict::Box).await;
+}
+
+/// cards for a box that a turn has come to write are refused with it, and those for a free one are taken.
+pub async fn cards_for_a_box_that_a_turn_writes_are_refused(store: Arc<dyn Store>) {
+    let mut case = Case::new(store).await;
+    let cards = case.put(&["x", "y"]).await;
+    let box_id = case.create_box(&[]).await;
+    let adding = |case: &Case, card| {
+        let mut commit = relying_on(case, box_id, None);
+        commit.expect.push(open(box_id, 0, 9));
+        commit.writes.push(append(box_id, Generation::FIRST, &[card]));
+        commit
+    };
+    case.apply(adding(&case, cards[0])).await;
+    let turn = turn_item(&mut case.ids, "b", box_id);
+    case.write([enqueue(&turn)]).await;
+    case.refuse(adding(&case, cards[1]), Conflict::Box).await;
+    assert_eq!(case.head(box_id).await.len, 1);
 }
 
 /// CB-14: a decision sees whose open turns write its boxes.

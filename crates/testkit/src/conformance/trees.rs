@@ -6,7 +6,8 @@ use super::{
 };
 use crate::fixtures::{agent_id, at, batch, report_item, text_card, turn_item};
 use cardwire_model::{
-    AgentId, BoxId, Conflict, Grant, InboxItem, InboxKind, InboxStatus, ProjectId, Sweep, TurnId, Write,
+    AgentId, BoxId, Conflict, Expect, Grant, InboxItem, InboxKind, InboxStatus, ProjectId, Sweep, TurnId,
+    Write,
 };
 use cardwire_store::Store;
 use std::{collections::HashSet, sync::Arc};
@@ -252,4 +253,41 @@ pub async fn open_turns_are_counted_up_to_a_limit(store: Arc<dyn Store>) {
         assert_eq!(count(&case, limit).await, limit.min(open));
     }
     assert_eq!(count(&case, u32::MAX).await, open);
+}
+
+/// SEC-07: open turns of a project are counted by whoever expects that there are no more, queued ones too, and no others.
+pub async fn open_turns_are_counted_up_to_what_is_expected(store: Arc<dyn Store>) {
+    let mut case = Case::new(store).await;
+    let elsewhere = case.create_project("p2").await;
+    let output = case.ids.card_box();
+    let relying = |case: &Case, at_most| {
+        let mut commit = case.commit([]);
+        commit.expect.push(Expect::OpenTurns { at_most });
+        commit
+    };
+    case.apply(relying(&case, 0)).await;
+    let foreign = turn_item(&mut case.ids, "a", output);
+    case.apply(commit(&elsewhere, [enqueue(&foreign)])).await;
+    let turn = turn_item(&mut case.ids, "a", output);
+    let report = report_item(&mut case.ids, &turn, InboxKind::ToolResult, "call_1");
+    case.write([enqueue(&turn), enqueue(&report)]).await;
+    for status in InboxStatus::ALL {
+        let now = case.store.turn(&case.project, turn.turn_id).await.unwrap().unwrap();
+        case.write([update_inbox(now.status, &InboxItem { status: *status, ..now.clone() })]).await;
+        case.apply(relying(&case, 1)).await;
+        match status.is_open() {
+            true => case.refuse(relying(&case, 0), Conflict::OpenTurns).await,
+            false => case.apply(relying(&case, 0)).await,
+        }
+    }
+    let now = case.store.turn(&case.project, turn.turn_id).await.unwrap().unwrap();
+    case.write([update_inbox(now.status, &InboxItem { status: InboxStatus::Consumed, ..now.clone() })]).await;
+    let open = [InboxStatus::Queued, InboxStatus::Pending, InboxStatus::Processing, InboxStatus::Deferred];
+    let turns = open.map(|status| InboxItem { status, ..turn_item(&mut case.ids, "b", output) });
+    // What the commit itself opens is not counted.
+    let mut opening = case.commit(turns.iter().map(enqueue));
+    opening.expect.push(Expect::OpenTurns { at_most: 0 });
+    case.apply(opening).await;
+    case.apply(relying(&case, 4)).await;
+    case.refuse(relying(&case, 3), Conflict::OpenTurns).await;
 }

@@ -53,7 +53,7 @@ const NEVER_REFUSED: &[&str] =
     &["EndBranch", "AddSweep", "EndSweep", "AddGrant", "PutPassage", "DropPassages"];
 
 /// The kinds of expectations.
-const EXPECTS: &[&str] = &["OpenBox", "ProjectAt", "ChainAt", "OutputFree"];
+const EXPECTS: &[&str] = &["OpenBox", "ProjectAt", "ChainAt", "OutputFree", "OpenTurns"];
 
 /// Counts of what was tried and how it ended.
 #[derive(Debug, Clone, Default)]
@@ -184,5 +184,6 @@ const fn expect_kind(expect: &Expect) -> &'static str {
         Expect::ProjectAt(_) => "ProjectAt",
         Expect::ChainAt(_) => "ChainAt",
         Expect::OutputFree { .. } => "OutputFree",
+        Expect::OpenTurns { .. } => "OpenTurns",
     }
 }

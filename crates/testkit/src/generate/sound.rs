@@ -31,6 +31,7 @@ const OF_PROJECTS: &[(usize, Recipe)] = &[
     (6, Generator::enqueue_report),
     (10, Generator::update_inbox),
     (8, Generator::enqueue_alone),
+    (6, Generator::enqueue_counted),
     (5, Generator::run_turn),
     (10, Generator::add_edge),
     (6, Generator::create_step),

@@ -134,6 +134,8 @@ spoilers! {
     ExpectAbsentOutput = expect_absent_output,
     /// A turn of another agent writes the box.
     ExpectTakenOutput = expect_taken_output,
+    /// More turns are open.
+    ExpectFewerOpenTurns = expect_fewer_open_turns,
     /// The id has an edge.
     AddTakenEdge = add_taken_edge,
     /// The correlation is taken in its scope.

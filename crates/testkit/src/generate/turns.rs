@@ -86,6 +86,13 @@ impl Generator {
         Some(())
     }
 
+    /// A turn of a project that has no more open ones than that.
+    pub(super) fn enqueue_counted(&mut self, commit: &mut Commit) -> Option<()> {
+        let open = self.model.open_turns(&commit.realm).count() as u32;
+        commit.expect.push(Expect::OpenTurns { at_most: open + self.rng.below(3) as u32 });
+        self.enqueue_turn(commit)
+    }
+
     /// What the first turn of an agent does: its writes build on each other.
     pub(super) fn run_turn(&mut self, commit: &mut Commit) -> Option<()> {
         let realm = commit.realm.clone();

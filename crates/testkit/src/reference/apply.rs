@@ -108,6 +108,9 @@ impl State {
                 let free = self.writers_of(realm, *box_id).all(|writer| Some(writer) == agent_id.as_ref());
                 holds(free && self.card_box(realm, *box_id).is_some_and(|head| !head.sealed), Conflict::Box)
             }
+            Expect::OpenTurns { at_most } => {
+                holds(self.open_turns(realm).count() <= *at_most as usize, Conflict::OpenTurns)
+            }
         }
     }
 

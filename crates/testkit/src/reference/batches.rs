@@ -43,7 +43,7 @@ impl State {
     }
 
     /// The rows of open turns, in no particular order.
-    fn open_turns(&self, realm: &Realm) -> impl Iterator<Item = &InboxItem> {
+    pub(crate) fn open_turns(&self, realm: &Realm) -> impl Iterator<Item = &InboxItem> {
         self.inbox(realm).filter(|item| is_open_turn(item))
     }
 

@@ -8,6 +8,7 @@ on_both! {
     a_branch_must_not_wait_for_its_own_parent;
     a_tree_may_grow_so_large;
     a_project_may_have_so_many_open_turns;
+    no_more_turns_are_opened_at_once_than_the_project_may_have;
     a_policy_may_be_required;
 }
 
@@ -98,6 +99,28 @@ async fn a_project_may_have_so_many_open_turns(api: Api) {
     )
     .await;
     fork(&api, 3, json!({})).await;
+}
+
+/// Of many calls at the same moment, as many are accepted as there is room for.
+async fn no_more_turns_are_opened_at_once_than_the_project_may_have(api: Api) {
+    boss(&api).await;
+    settings(&api, json!({ "pmo": { "max_open_turns": 4 } })).await;
+    let calls = (0..12).map(|number| {
+        let instruction = format!("part {number}");
+        let args = json!({ "target_strategy": "new", "target_ref": "Helper", "instruction": instruction });
+        api.post("/projects/p1/pmo/delegate_async:call", json!({ "caller_agent_id": "boss", "args": args }))
+    });
+    let replies = futures_util::future::join_all(calls).await;
+    let (mut accepted, mut refused) = (0, 0);
+    for answer in replies.iter().map(Reply::json) {
+        if answer["status"] == "success" {
+            accepted += 1;
+        } else if answer["result"]["error_code"] == "project_budget_exceeded" {
+            refused += 1;
+        }
+    }
+    assert_eq!((accepted, refused), (3, 9));
+    assert_eq!(api.items("turns").await.len(), 4);
 }
 
 /// PM-14

@@ -13,6 +13,7 @@ on_both! {
     nothing_inside_a_result_has_power;
     an_answer_may_be_a_card_that_is_there;
     an_answer_must_fit_its_call;
+    a_turn_cannot_name_what_another_turn_has_written;
     what_is_answered_before_is_not_waited_for;
     every_call_has_its_answer_when_the_turn_ends;
 }
@@ -297,4 +298,37 @@ async fn every_call_has_its_answer_when_the_turn_ends(api: Api) {
     let leased = waiting(&api, "a2", &["c1"]).await;
     api.post(&format!("/projects/p1/turns/{}:stop", leased.turn), json!({})).await.expect(200);
     assert_eq!(answered(&api, &leased).await, [("c1".to_owned(), "canceled".to_owned())]);
+}
+
+/// X-04, CB-15: knowing the id of a card is not having been given it.
+async fn a_turn_cannot_name_what_another_turn_has_written(api: Api) {
+    let other = waiting(&api, "a2", &["c1"]).await;
+    let answer = api.report(&other, "c1", json!({ "result": "secret" })).await.expect(200);
+    let result = answer["tool_result_card_id"].clone();
+    let other = api.claim_with(json!({ "start": true })).await.remove(0);
+    let body = json!({ "content": "secret", "metadata": { "type": "task.deliverable" } });
+    let theirs = api.verb(&other, "/cards", body).await.expect(200)["card_ids"][0].clone();
+
+    let leased = waiting(&api, "a1", &["c1"]).await;
+    let before = api.everything().await;
+    api.report(&leased, "c1", json!({ "tool_result_card_id": result })).await.expect_error(404, "not_found");
+    assert_eq!(api.everything().await, before);
+    // Whoever may speak for any turn may name any card.
+    let worker = api.token(json!({ "project_id": "p1", "scopes": ["work"] })).await;
+    let body = json!({
+        "agent_id": "a1", "agent_turn_id": leased.turn, "turn_epoch": 1, "tool_call_id": "c1",
+        "status": "success", "tool_result_card_id": result,
+    });
+    api.with(&worker, "POST", "/projects/p1/l0/reports", &body.to_string()).await.expect(200);
+
+    let leased = api.claim_with(json!({ "start": true })).await.remove(0);
+    let finish = json!({ "status": "success", "deliverable_card_id": theirs });
+    api.verb(&leased, ":finish", finish.clone()).await.expect_error(404, "not_found");
+    api.finish(&leased, "success").await;
+    // What it was given it may hand on.
+    let given = json!({ "card_ids": [theirs] });
+    let given = api.post("/projects/p1/l0/boxes", given).await.expect(201)["box_id"].clone();
+    api.dispatch_with("a1", json!({ "context_box_id": given })).await;
+    let leased = api.claim_with(json!({ "start": true })).await.remove(0);
+    assert_eq!(api.verb(&leased, ":finish", finish).await.expect(200)["deliverable_card_id"], theirs);
 }

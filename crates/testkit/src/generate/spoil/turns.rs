@@ -150,6 +150,12 @@ impl Generator {
         self.expect(commit, Expect::OutputFree { box_id, agent_id })
     }
 
+    pub(super) fn expect_fewer_open_turns(&mut self, commit: &mut Commit) -> Option<()> {
+        let open = self.model.open_turns(&commit.realm).count() as u32;
+        let at_most = open.checked_sub(1 + self.rng.below(3) as u32)?;
+        self.expect(commit, Expect::OpenTurns { at_most })
+    }
+
     pub(super) fn expect_taken_output(&mut self, commit: &mut Commit) -> Option<()> {
         let realm = commit.realm.clone();
         let row = self.some_row(&realm)?;
