@@ -10,7 +10,7 @@ use super::{
 use crate::{
     Decision, Moment, Rejection,
     decision::own_json,
-    turn::system_tool::{self, SystemAnswer},
+    turn::system_tool::{self, SystemAnswer, Told},
 };
 use cardwire_model::{
     AuditAction, Batch, BatchStatus, Branch, BranchStatus, CardDraft, CardId, CloseReason, Commit, EdgePhase,
@@ -149,11 +149,13 @@ fn tell_parent(
 ) -> Result<Option<CardId>, Rejection> {
     if let Some(turn) = batch.parent_turn {
         let Some(rows) = parent else { return Ok(None) };
-        let taken = system_tool::answer(rows, project, turn, &batch.parent_call, answer, moment)?;
-        return Ok(taken.map(|taken| {
-            commit.append(taken.commit);
-            taken.card
-        }));
+        return Ok(match system_tool::answer(rows, project, turn, &batch.parent_call, answer, moment)? {
+            Told::Taken(taken) => {
+                commit.append(taken.commit);
+                Some(taken.card)
+            }
+            Told::Gone | Told::Full => None,
+        });
     }
     let mut metadata = json!({ "type": "tool.result" });
     for (key, value) in answer.metadata() {

@@ -3,11 +3,14 @@
 use crate::{
     Decision, Moment, Rejection,
     decision::own_json,
-    turn::{Proof, system_tool},
+    turn::{
+        Proof,
+        system_tool::{self, Told},
+    },
 };
 use cardwire_model::{
-    AgentId, AuditAction, AuditVerdict, Batch, BatchId, BatchStatus, BoxHead, CanonicalJson, Card, CardDraft,
-    CardId, Channel, Commit, Head, InboxItem, InheritMode, Invalid, Live, LiveState, NewAudit, Nudge, Origin,
+    AgentId, AuditAction, AuditVerdict, Batch, BatchId, BatchStatus, CanonicalJson, Card, CardDraft, CardId,
+    Channel, Commit, Head, InboxItem, InheritMode, Invalid, Live, LiveState, NewAudit, Nudge, Origin,
     PmoSettings, ProjectId, SingleWriter, Snapshot, ToolCall, TurnEpoch, TurnId, Write, allows_tool,
     card::ToolStatus, limits,
 };
@@ -437,13 +440,9 @@ fn answered(
         result,
         error: result.get("error"),
     };
-    let taken = system_tool::answer(rows, project, turn, tool_call_id, &answer, moment)?;
-    let live = rows.head.as_ref().and_then(|head| head.live.as_ref());
-    let is_full = |head: &BoxHead| head.len as usize >= limits::BOX_CARDS;
-    taken.ok_or_else(|| match live.and_then(|live| rows.boxes.get(&live.output_box)) {
-        Some(head) if is_full(head) => {
-            Rejection::Conflict("the turn's output box takes no more cards".to_owned())
-        }
-        Some(_) | None => Rejection::StaleTurn(turn, rows.head.as_ref().map_or(0, |head| head.epoch.get())),
-    })
+    match system_tool::answer(rows, project, turn, tool_call_id, &answer, moment)? {
+        Told::Taken(taken) => Ok(taken),
+        Told::Gone => Err(Rejection::StaleTurn(turn, rows.head.as_ref().map_or(0, |head| head.epoch.get()))),
+        Told::Full => Err(Rejection::Conflict("the turn's output box takes no more cards".to_owned())),
+    }
 }

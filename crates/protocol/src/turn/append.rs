@@ -135,16 +135,21 @@ fn note_tools(work: &mut Work<'_>, card: &Card, calls: &[ToolCall]) -> Result<()
         if work.open.iter().any(|call| call.tool_call_id == id) {
             continue;
         }
-        if calls.iter().any(|call| call.tool_call_id == id) {
+        if has_answer(work, calls, &id) {
             // Under that name there is nothing left to answer (NF-05).
-            return Err(has_answer(&id));
+            return Err(answered(&id));
         }
         work.open_call(&id, Some(card.id), false)?;
     }
     Ok(())
 }
 
-fn has_answer(id: &str) -> Rejection {
+/// Whether a call that is not open was answered before, or by an earlier card of the same request.
+fn has_answer(work: &Work<'_>, calls: &[ToolCall], id: &str) -> bool {
+    calls.iter().any(|call| call.tool_call_id == id) || work.has_answered(id)
+}
+
+fn answered(id: &str) -> Rejection {
     Rejection::Conflict(format!("tool call {id} has its answer already"))
 }
 
@@ -162,8 +167,8 @@ fn note_result(work: &mut Work<'_>, card: &Card, calls: &[ToolCall]) -> Result<(
         | Content::Tools(_) => ToolStatus::Success,
     };
     if !work.open.iter().any(|call| call.tool_call_id == id) {
-        if calls.iter().any(|call| call.tool_call_id == id) {
-            return Err(has_answer(&id));
+        if has_answer(work, calls, &id) {
+            return Err(answered(&id));
         }
         work.open_call(&id, None, false)?;
     }
@@ -272,6 +277,23 @@ mod tests {
         let again = agent.run(&agent.tool_call(&fence, "c1"));
         assert!(matches!(again, Err(Rejection::Conflict(_))), "{again:?}");
         agent.run(&agent.tool_call(&fence, "c2")).unwrap();
+    }
+
+    /// NF-05: also of one request.
+    #[test]
+    fn a_call_that_one_request_makes_and_answers_is_neither_made_nor_answered_by_it_again() {
+        let (agent, fence) = TestAgent::running();
+        let call = || agent.card("tool.call", r#"{"tool_name":"t","arguments":{}}"#, Some("c1"));
+        let answer = || agent.card("tool.result", r#"{"status":"success","result":1}"#, Some("c1"));
+        let write = |cards| {
+            let append = Append { fence: fence.clone(), cards, calls: vec![], step: None };
+            agent.decide(&crate::turn::Command::Append(append)).map(drop)
+        };
+        assert_eq!(write(vec![call(), call(), answer()]), Ok(()));
+        for again in [call(), answer()] {
+            let refused = write(vec![call(), answer(), again]);
+            assert!(matches!(refused, Err(Rejection::Conflict(_))), "{refused:?}");
+        }
     }
 
     /// WK-08

@@ -294,9 +294,9 @@ fn add_existing(
     (fence, id): (&Fence, CardId),
 ) -> Result<CardId, Rejection> {
     // It may be one of the cards that come with the finish itself.
-    let fresh = work.commit.writes.iter().find_map(|write| match write {
-        Write::PutCard(card) if card.id == id => Some(&card.kind),
-        _ => None,
+    let fresh = work.commit.writes.iter().find_map(|write| {
+        let Write::PutCard(card) = write else { return None };
+        (card.id == id).then_some(&card.kind)
     });
     let kind = match fresh {
         Some(kind) => kind,

@@ -5,12 +5,13 @@
 use super::{
     ending::{self, Remains},
     reason,
+    work::own_card,
 };
 use crate::{Moment, Rejection, decision::own_json};
 use cardwire_model::{
-    BoxHead, BoxId, CanonicalJson, Card, CardDraft, CardId, Ended, EventKind, Expect, Head, InboxItem,
-    InboxKind, InboxStatus, Live, LiveState, NewEvent, Origin, Snapshot, Status, TaskStatus, TurnPayload,
-    Write, event::PUBLIC_CHANNEL, limits,
+    BoxHead, BoxId, CardId, Ended, EventKind, Expect, Head, InboxItem, InboxKind, InboxStatus, Live,
+    LiveState, NewEvent, Origin, Snapshot, Status, TaskStatus, TurnPayload, Write, event::PUBLIC_CHANNEL,
+    limits,
 };
 use serde_json::{Value, json};
 
@@ -214,22 +215,24 @@ pub(super) fn end_unleased(
     debug_assert!(item.kind == InboxKind::Turn, "only turns end");
     let content =
         ending::fallback_content(end.status, end.reason, "pmo.l0_guard.dispatcher", &Remains::default());
-    let metadata = json!({
-        "type": "task.deliverable", "role": "assistant", "author_id": item.agent_id.to_string(),
-        "agent_turn_id": item.turn_id.to_string(), "partial": true, "stop_reason": end.code,
-    });
-    let draft = CardDraft {
-        content: json_of(&content),
-        metadata: json_of(&metadata),
-        tool_calls: None,
-        tool_call_id: None,
-        ttl_seconds: None,
+    let own = |kind, content, extra: &[_]| {
+        own_card(item.turn_id, kind, content, extra, (None, Origin::Agent), moment)
     };
-    let card = draft.into_card(CardId::from_uuid(moment.fresh.uuid()), Origin::Agent, moment.now)?;
+    let extra = [
+        ("role", json!("assistant")),
+        ("author_id", json!(item.agent_id.to_string())),
+        ("partial", json!(true)),
+        ("stop_reason", json!(end.code)),
+    ];
+    let card = own("task.deliverable", &content, &extra)?;
     let deliverable = card.id;
     let room = output.map_or(0, |head| limits::BOX_CARDS.saturating_sub(head.len as usize));
     let told = match end.error.filter(|_| room > 1) {
-        Some(content) => Some(error_card(item, content, moment)?),
+        Some(content) => Some(own(
+            "agent.error",
+            content,
+            &[("role", json!("system")), ("author_id", json!("sys.kernel"))],
+        )?),
         None => None,
     };
     let cards: Vec<CardId> = told.iter().map(|told| told.id).chain([deliverable]).collect();
@@ -274,24 +277,4 @@ pub(super) fn end_unleased(
         max_len: head.len,
     });
     Ok(Unleased { writes, expect, event, deliverable })
-}
-
-/// The card that says why a turn was taken away.
-fn error_card(item: &InboxItem, content: &Value, moment: &Moment) -> Result<Card, Rejection> {
-    let metadata = json!({
-        "type": "agent.error", "role": "system", "author_id": "sys.kernel",
-        "agent_turn_id": item.turn_id.to_string(),
-    });
-    let draft = CardDraft {
-        content: json_of(content),
-        metadata: json_of(&metadata),
-        tool_calls: None,
-        tool_call_id: None,
-        ttl_seconds: None,
-    };
-    Ok(draft.into_card(CardId::from_uuid(moment.fresh.uuid()), Origin::Agent, moment.now)?)
-}
-
-fn json_of(value: &Value) -> CanonicalJson {
-    own_json(value)
 }

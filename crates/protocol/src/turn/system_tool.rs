@@ -78,6 +78,16 @@ pub(crate) struct Taken {
     pub(crate) card: CardId,
 }
 
+/// Whether a turn could be told.
+pub(crate) enum Told {
+    /// It is, by this.
+    Taken(Taken),
+    /// It has ended, or the call has its answer.
+    Gone,
+    /// Its output box takes no more cards.
+    Full,
+}
+
 /// Answers a call, if its turn is still live and still has it open (BM-20): whatever the epoch, because a turn that was
 /// given back still waits.
 pub(crate) fn answer(
@@ -87,15 +97,15 @@ pub(crate) fn answer(
     tool_call_id: &str,
     answer: &SystemAnswer<'_>,
     moment: &Moment,
-) -> Result<Option<Taken>, Rejection> {
+) -> Result<Told, Rejection> {
     let held = match fence::live(snapshot, project, turn_id, live_epoch(snapshot)) {
         Ok(held) => held,
-        Err(Rejection::StaleTurn(..)) => return Ok(None),
+        Err(Rejection::StaleTurn(..)) => return Ok(Told::Gone),
         Err(rejection) => return Err(rejection),
     };
     let mut work = Work::new(held, moment);
     if !work.open.iter().any(|call| call.tool_call_id == tool_call_id) {
-        return Ok(None);
+        return Ok(Told::Gone);
     }
     let card = work.own_card(
         "tool.result",
@@ -107,12 +117,12 @@ pub(crate) fn answer(
     let card = work.put(card);
     // An output box that takes no more cannot hold up the batch: the turn is told by the time it waits for.
     if !work.is_writable() {
-        return Ok(None);
+        return Ok(Told::Full);
     }
     let waited = work.answer(tool_call_id, answer.status, false, card).unwrap_or(false);
     let taken = report::take(work, snapshot, InboxKind::ToolResult, tool_call_id, card, u32::from(waited))?;
     debug_assert!(matches!(taken.outcome, Outcome::Reported(_)), "an answer is a report");
-    Ok(Some(Taken { commit: taken.commit, card }))
+    Ok(Told::Taken(Taken { commit: taken.commit, card }))
 }
 
 /// The epoch of whatever is live: the turn itself is what is asked for.
@@ -126,11 +136,11 @@ mod tests {
     use super::*;
     use crate::{
         fixtures::{agent::TestAgent, project, tool_call},
-        turn::Command,
+        turn::{Command, report::AfterExecution},
     };
     use cardwire_model::limits;
 
-    fn told(rows: &Snapshot, agent: &TestAgent) -> bool {
+    fn told(rows: &Snapshot, agent: &TestAgent) -> Told {
         let said = SystemAnswer {
             author: "sys.pmo",
             function: "fork_join",
@@ -139,7 +149,7 @@ mod tests {
             error: None,
         };
         let turn = agent.fence().turn_id;
-        answer(rows, &project(), turn, "c1", &said, &agent.moment).unwrap().is_some()
+        answer(rows, &project(), turn, "c1", &said, &agent.moment).unwrap()
     }
 
     /// BM-16: what an operator forks in the name of an agent may come before its turn begins.
@@ -154,7 +164,7 @@ mod tests {
         agent.claim(false);
         agent.run(&Command::Start(agent.fence())).unwrap();
         assert!(agent.calls[0].answer.is_none(), "{:?}", agent.calls);
-        assert!(told(&agent.for_turn(turn), &agent));
+        assert!(matches!(told(&agent.for_turn(turn), &agent), Told::Taken(_)));
     }
 
     /// BM-20, NF-09: the batch is closed all the same.
@@ -163,10 +173,16 @@ mod tests {
         let (mut agent, fence) = TestAgent::running();
         agent.run(&agent.tool_call(&fence, "c1")).unwrap();
         let output = agent.head.as_ref().unwrap().live.as_ref().unwrap().output_box;
-        for (len, expected) in [(limits::BOX_CARDS - 1, true), (limits::BOX_CARDS, false)] {
+        let at = |len: usize, sealed: bool| {
             let mut rows = agent.for_turn(fence.turn_id);
-            rows.boxes.get_mut(&output).unwrap().len = len as u32;
-            assert_eq!(told(&rows, &agent), expected, "{len}");
-        }
+            let head = rows.boxes.get_mut(&output).unwrap();
+            (head.len, head.sealed) = (len as u32, sealed);
+            told(&rows, &agent)
+        };
+        assert!(matches!(at(limits::BOX_CARDS - 1, false), Told::Taken(_)));
+        assert!(matches!(at(limits::BOX_CARDS, false), Told::Full));
+        assert!(matches!(at(1, true), Told::Full));
+        agent.run(&TestAgent::report(&fence, "c1", ToolStatus::Success, AfterExecution::Suspend)).unwrap();
+        assert!(matches!(told(&agent.for_turn(fence.turn_id), &agent), Told::Gone));
     }
 }

@@ -7,9 +7,9 @@
 use super::{copy, fence::Held};
 use crate::{Decision, Moment, Rejection, decision::own_json};
 use cardwire_model::{
-    Card, CardDraft, CardId, Commit, Edge, EdgeId, EdgePhase, EventKind, Expect, Head, HeadGuard, InboxId,
-    InboxItem, InboxKind, InboxStatus, Invalid, NewEvent, Nudge, Origin, Primitive, StepId, ToolAnswer,
-    ToolCall, Write, card::ToolStatus, limits,
+    CanonicalJson, Card, CardDraft, CardId, Commit, Edge, EdgeId, EdgePhase, EventKind, Expect, Head,
+    HeadGuard, InboxId, InboxItem, InboxKind, InboxStatus, Invalid, NewEvent, Nudge, Origin, Primitive,
+    StepId, ToolAnswer, ToolCall, TurnId, Write, card::ToolStatus, limits,
 };
 use serde_json::{Value, json};
 
@@ -67,18 +67,7 @@ impl<'a> Work<'a> {
         tool_call_id: Option<&str>,
         origin: Origin,
     ) -> Result<Card, Invalid> {
-        let mut metadata = json!({ "type": kind, "agent_turn_id": self.held.live.turn_id.to_string() });
-        for (key, value) in extra {
-            metadata[*key] = value.clone();
-        }
-        let draft = CardDraft {
-            content: cardwire_model::CanonicalJson::from_value(content)?,
-            metadata: own_json(&metadata),
-            tool_calls: None,
-            tool_call_id: tool_call_id.map(str::to_owned),
-            ttl_seconds: None,
-        };
-        draft.into_card(CardId::from_uuid(self.moment.fresh.uuid()), origin, self.moment.now)
+        own_card(self.held.live.turn_id, kind, content, extra, (tool_call_id, origin), self.moment)
     }
 
     /// Notes a tool call: the row that its answer will meet, and the edge that asks for one (DP-16).
@@ -139,6 +128,12 @@ impl<'a> Work<'a> {
         self.commit.writes.push(Write::UpdateCall(Box::new(call)));
         self.nudge.open_calls -= 1;
         Some(waited)
+    }
+
+    /// Whether this commit answers a call of that name.
+    pub(super) fn has_answered(&self, id: &str) -> bool {
+        let answers = |write: &Write| matches!(write, Write::UpdateCall(call) if call.tool_call_id == id && call.answer.is_some());
+        self.commit.writes.iter().any(answers)
     }
 
     /// A `tool.result` of the kernel's own making for a call that nobody will answer (NF-05).
@@ -338,4 +333,27 @@ impl<'a> Work<'a> {
         self.commit.writes.push(copy::move_head(guard, to, 0));
         Decision { commit: self.commit, outcome }
     }
+}
+
+/// A card of the kernel's own making about a turn.
+pub(super) fn own_card(
+    turn_id: TurnId,
+    kind: &str,
+    content: &Value,
+    extra: &[(&str, Value)],
+    (tool_call_id, origin): (Option<&str>, Origin),
+    moment: &Moment,
+) -> Result<Card, Invalid> {
+    let mut metadata = json!({ "type": kind, "agent_turn_id": turn_id.to_string() });
+    for (key, value) in extra {
+        metadata[*key] = value.clone();
+    }
+    let draft = CardDraft {
+        content: CanonicalJson::from_value(content)?,
+        metadata: own_json(&metadata),
+        tool_calls: None,
+        tool_call_id: tool_call_id.map(str::to_owned),
+        ttl_seconds: None,
+    };
+    draft.into_card(CardId::from_uuid(moment.fresh.uuid()), origin, moment.now)
 }
