@@ -229,8 +229,9 @@ pub fn assemble(
     check_arguments(command)?;
     let packed = packed_cards(command, moment)?;
     let outside = check_reach(command, inherited)?;
-    check_types(command, &packed, inherited)?;
     let parent = parent_card(command, moment)?;
+    let own = packed.iter().map(|(_, card)| card).chain(&parent).map(|card| card.kind.as_str()).collect();
+    check_types(command, &own, inherited)?;
 
     let of_arguments = packed.iter().map(|(rule, card)| Piece::Card(card.id, EntrySource::Argument(*rule)));
     let of_boxes = inherited.iter().filter(|from| !from.cards.is_empty()).map(|from| Piece::Box(from));
@@ -331,16 +332,14 @@ fn check_arguments(command: &PackContext) -> Result<(), Invalid> {
     }
 }
 
-/// PK-22
+/// PK-22. `own` are the types of the cards that are made.
 fn check_types(
     command: &PackContext,
-    packed: &[(u16, Card)],
+    own: &HashSet<&str>,
     inherited: &[Arc<Inherited>],
 ) -> Result<(), Invalid> {
-    let is_there = |wanted: &str| {
-        packed.iter().any(|(_, card)| card.kind.as_str() == wanted)
-            || inherited.iter().any(|from| from.card_types.contains(wanted))
-    };
+    let is_there =
+        |wanted: &str| own.contains(wanted) || inherited.iter().any(|from| from.card_types.contains(wanted));
     let required = &command.required;
     if let Some(missing) = required.card_types.iter().find(|wanted| !is_there(wanted)) {
         return Err(Invalid::field("handover", format!("a card of type {missing} is required")));

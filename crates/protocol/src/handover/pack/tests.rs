@@ -437,6 +437,13 @@ fn pk_22_what_is_required_must_be_there() {
             .is_ok()
     );
     assert!(with(required(&["instruction"], &[]), json!({ "instruction": null })).is_err());
+    // The pointer to the parent is a card like any other.
+    let pointer = |include: bool| {
+        let required = required(&[], &["meta.parent_pointer"]);
+        let packing = json!({ "inherit_context": { "include_parent": include } });
+        pack(&PackContext { required, ..command(json!({}), &packing) }, &[]).is_ok()
+    };
+    assert!(pointer(true) && !pointer(false));
     assert!(with(required(&[], &["task.instruction"]), json!({})).is_err());
     assert!(with(required(&[], &["other"]), json!({ "instruction": "x" })).is_err());
     for name in ["instruction", "task.instruction", "my.fact"] {
