@@ -2,15 +2,16 @@
 
 use crate::{Caller, Done, Kernel, KernelError, Remember, execute::Plan};
 use cardwire_model::{
-    AgentId, EdgePhase, InboxStatus, Keys, Primitive, ProjectId, Realm, Timestamp, TurnId, TurnPayload,
-    limits,
+    AgentId, CardId, EdgePhase, InboxStatus, Keys, Primitive, ProjectId, Realm, Snapshot, Timestamp, TurnId,
+    TurnPayload, limits,
 };
 use cardwire_protocol::{
     Rejection,
     turn::{
+        Remains,
         dispatch::{self, Dispatch, Dispatched, Receipt},
         dispatch_next, next_output_box,
-        rebuild::{self, Rebuilt},
+        rebuild::{self, Rebuilt, Since},
     },
 };
 use cardwire_store::{CommitError, RowFilter};
@@ -156,15 +157,16 @@ impl Kernel {
             let keys = Keys { agent: Some(agent.clone()), ..Keys::default() };
             let mut snapshot = self.store.load(&realm, &keys).await?;
             let open = snapshot.lost.as_ref().and_then(|lost| lost.open.clone());
-            let mut open_calls = 0;
+            let mut since = Since::default();
             if let Some(item) = open {
                 let keys = Keys { boxes: item.output_box.into_iter().collect(), ..Keys::default() };
                 snapshot.boxes = self.store.load(&realm, &keys).await?.boxes;
                 let calls = self.store.calls(project, item.turn_id).await?;
-                open_calls = calls.iter().filter(|call| call.answer.is_none()).count() as u32;
+                since.open_calls = calls.iter().filter(|call| call.answer.is_none()).count() as u32;
+                since.deliverable = self.delivered_since(project, &snapshot).await?;
             }
             let moment = self.moment_at(caller, now);
-            let decision = rebuild::decide(&snapshot, project, agent, open_calls, &moment)?;
+            let decision = rebuild::decide(&snapshot, project, agent, since, &moment)?;
             match self.commit(decision.commit).await {
                 Ok(()) => return Ok(decision.outcome),
                 Err(CommitError::Conflict(_)) => {}
@@ -172,6 +174,20 @@ impl Kernel {
             }
         }
         Err(KernelError::Contended)
+    }
+
+    /// The last deliverable of a turn whose head is lost.
+    async fn delivered_since(
+        &self,
+        project: &ProjectId,
+        snapshot: &Snapshot,
+    ) -> Result<Option<CardId>, KernelError> {
+        let Some((output, watermark)) = Since::output(snapshot) else { return Ok(None) };
+        let Some(head) = snapshot.boxes.get(&output) else { return Ok(None) };
+        let from = Remains::since(watermark, head);
+        let entries = self.store.box_cards(project, output, head.generation, from).await?;
+        let cards = entries.iter().rev().filter_map(|entry| entry.card.as_ref());
+        Ok(cards.into_iter().find(|card| card.kind.as_str() == "task.deliverable").map(|card| card.id))
     }
 }
 

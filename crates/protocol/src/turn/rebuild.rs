@@ -4,8 +4,8 @@
 use super::lease;
 use crate::{Decision, Moment, Rejection};
 use cardwire_model::{
-    AgentId, AuditAction, BoxId, Commit, Head, InboxItem, InboxStatus, LiveState, Lost, ProjectId, Snapshot,
-    TurnEpoch, Write,
+    AgentId, AuditAction, BoxId, CardId, Commit, Head, InboxItem, InboxStatus, LiveState, Lost, ProjectId,
+    Snapshot, TurnEpoch, Write,
 };
 use serde_json::json;
 
@@ -20,13 +20,32 @@ pub enum Rebuilt {
     Unknown,
 }
 
-/// Rebuilds the head from its copy and from the inbox. `open_calls` are those of the turn that was live: the copy does not
-/// know of calls that were made since the turn last moved.
+/// What the turn that was live has done since its head was copied: writes that leave a turn where it is are not.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Since {
+    /// Its calls without an answer.
+    pub open_calls: u32,
+    /// The last deliverable in its output box.
+    pub deliverable: Option<CardId>,
+}
+
+impl Since {
+    /// Where to look for a deliverable: the box, and how many of its cards were there before the turn. Nowhere, if the copy
+    /// does not know the turn, because nobody knows then which cards are its own (WD-06).
+    pub fn output(snapshot: &Snapshot) -> Option<(BoxId, u32)> {
+        let lost = snapshot.lost.as_ref()?;
+        let live = lost.copy.as_ref()?.live.as_deref()?;
+        let is_open = lost.open.as_ref().is_some_and(|item| item.turn_id == live.turn_id);
+        is_open.then_some((live.output_box, live.watermark))
+    }
+}
+
+/// Rebuilds the head from its copy and from the inbox.
 pub fn decide(
     snapshot: &Snapshot,
     project: &ProjectId,
     agent_id: &AgentId,
-    open_calls: u32,
+    since: Since,
     moment: &Moment,
 ) -> Result<Decision<Rebuilt>, Rejection> {
     if let Some(head) = &snapshot.head {
@@ -45,10 +64,7 @@ pub fn decide(
         queued: lost.queued,
         updated_at: moment.now,
     };
-    let head = match lost
-        .open
-        .as_ref()
-        .and_then(|item| restore(&idle, lost, item, (snapshot, open_calls), moment))
+    let head = match lost.open.as_ref().and_then(|item| restore(&idle, lost, item, (snapshot, since), moment))
     {
         Some((head, item)) => {
             let from = lost.open.as_ref().map_or(InboxStatus::Pending, |open| open.status);
@@ -80,7 +96,7 @@ fn restore(
     idle: &Head,
     lost: &Lost,
     item: &InboxItem,
-    (snapshot, open_calls): (&Snapshot, u32),
+    (snapshot, since): (&Snapshot, Since),
     moment: &Moment,
 ) -> Option<(Head, InboxItem)> {
     let copy =
@@ -101,7 +117,8 @@ fn restore(
     };
     head.queued = idle.queued;
     if let Some(live) = &mut head.live {
-        live.open_calls = open_calls;
+        live.open_calls = since.open_calls;
+        live.deliverable = since.deliverable.or(live.deliverable);
     }
     let pending = InboxItem {
         status: InboxStatus::Pending,
@@ -142,7 +159,8 @@ mod tests {
         };
         assert_eq!(agent.run(&Command::Heartbeat(fence.clone())), Err(Rejection::Lost("a".parse().unwrap())));
         let snapshot = Snapshot { lost: Some(lost), ..Snapshot::default() };
-        let decision = decide(&snapshot, &project(), &head.agent_id, 0, &agent.moment).unwrap();
+        let decision =
+            decide(&snapshot, &project(), &head.agent_id, Since::default(), &agent.moment).unwrap();
         let Rebuilt::Restored(restored) = &decision.outcome else { panic!("{:?}", decision.outcome) };
         assert_eq!((restored.epoch.get(), restored.status()), (2, Status::Dispatched));
         assert_eq!(restored.live.as_ref().unwrap().output_box, head.live.as_ref().unwrap().output_box);
@@ -151,8 +169,29 @@ mod tests {
         let empty =
             Lost { copy: None, highest: TurnEpoch::ZERO, open: None, last_output_box: None, queued: 0 };
         let snapshot = Snapshot { lost: Some(empty), ..Snapshot::default() };
-        let nothing = decide(&snapshot, &project(), &head.agent_id, 0, &agent.moment).unwrap();
+        let nothing = decide(&snapshot, &project(), &head.agent_id, Since::default(), &agent.moment).unwrap();
         assert_eq!(nothing.outcome, Rebuilt::Unknown);
+    }
+
+    /// WD-06, WD-08: cards leave a turn where it is, so that the copy does not know of them.
+    #[test]
+    fn a_rebuilt_turn_has_delivered_what_it_had() {
+        let (agent, fence) = TestAgent::running();
+        let head = agent.head.clone().unwrap();
+        let live = head.live.as_deref().unwrap();
+        let delivered = Some(crate::fixtures::card_id(9));
+        let rebuilt = |open| {
+            let copy = Some(head.clone());
+            let lost = Lost { copy, highest: head.epoch, open, last_output_box: None, queued: 0 };
+            let snapshot = Snapshot { lost: Some(lost), ..Snapshot::default() };
+            let since = Since { open_calls: 2, deliverable: delivered };
+            let decision = decide(&snapshot, &project(), &head.agent_id, since, &agent.moment).unwrap();
+            let Rebuilt::Restored(restored) = decision.outcome else { panic!("{:?}", decision.outcome) };
+            (Since::output(&snapshot), restored.live.map(|live| (live.open_calls, live.deliverable)))
+        };
+        let open = agent.row(fence.turn_id).cloned();
+        assert_eq!(rebuilt(open), (Some((live.output_box, live.watermark)), Some((2, delivered))));
+        assert_eq!(rebuilt(None), (None, None));
     }
 
     /// WD-08: ends within an epoch are not copied, so what the copy says of the last output depends on whether its turn is open.
@@ -173,7 +212,8 @@ mod tests {
             let copy = Some(copy.clone());
             let lost = Lost { copy, highest: head.epoch, open, last_output_box: None, queued: 0 };
             let snapshot = Snapshot { lost: Some(lost), ..Snapshot::default() };
-            let decision = decide(&snapshot, &project(), &head.agent_id, 0, &agent.moment).unwrap();
+            let decision =
+                decide(&snapshot, &project(), &head.agent_id, Since::default(), &agent.moment).unwrap();
             let Rebuilt::Restored(restored) = decision.outcome else { panic!("{:?}", decision.outcome) };
             assert_eq!((restored.status(), restored.last_output_box), (status, Some(last)));
         }
