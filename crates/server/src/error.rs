@@ -22,6 +22,8 @@ pub(crate) struct ApiError {
     pub(crate) detail: Option<Value>,
     /// How a dispatch or report ended that was not accepted.
     pub(crate) refused: Option<Box<Refused>>,
+    /// Bytes of the request are left on the connection, so that it ends with this answer.
+    pub(crate) closes: bool,
 }
 
 /// The words of a dispatch, besides those of an error.
@@ -44,7 +46,7 @@ pub(crate) type Answer = Result<Response, ApiError>;
 
 impl ApiError {
     pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), detail: None, refused: None }
+        Self { code, message: message.into(), detail: None, refused: None, closes: false }
     }
 
     /// Adds to the detail.
@@ -78,7 +80,7 @@ impl From<Invalid> for ApiError {
     fn from(invalid: Invalid) -> Self {
         let code = ErrorCode::from(&invalid);
         let detail = Some(json!({ "field": invalid.field_name() }));
-        Self { code, message: invalid.to_string(), detail, refused: None }
+        Self { code, message: invalid.to_string(), detail, refused: None, closes: false }
     }
 }
 
@@ -192,7 +194,7 @@ impl ApiError {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let code = self.code;
+        let (code, closes) = (self.code, self.closes);
         let (status, body) = self.into_body();
         let mut response = crate::respond::json(status, &body);
         let headers = response.headers_mut();
@@ -201,6 +203,9 @@ impl IntoResponse for ApiError {
         }
         if matches!(code, ErrorCode::RateLimited | ErrorCode::InboxFull | ErrorCode::Unavailable) {
             headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        if closes {
+            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         response
     }

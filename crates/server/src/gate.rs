@@ -5,6 +5,7 @@ use crate::{
     limit::Counted,
     request::{Authenticated, By, Request, read_query},
     state::State,
+    unread,
 };
 use axum::{
     body::{Body, Bytes},
@@ -40,21 +41,13 @@ pub(crate) async fn admit(
     body: Body,
     trace: RequestTrace,
 ) -> Result<Request, ApiError> {
-    check_host(state, &parts.headers)?;
-    let bearer = match endpoint.access.scope() {
-        None => None,
-        Some(_) => Some(identify(state, endpoint, &parts.headers).await?),
+    let Entered { params, project, who, query } = match enter(state, endpoint, params, &parts).await {
+        Ok(entered) => entered,
+        Err(error) => {
+            let closes = !unread::take(&parts.headers, body).await;
+            return Err(ApiError { closes, ..error });
+        }
     };
-    let params = params?;
-    let project = match endpoint.access {
-        Access::Project(_) | Access::Turn(_) => Some(named(&params, "project_id")?),
-        Access::Open | Access::Any(_) | Access::Global(_) => None,
-    };
-    let who = match bearer {
-        None => Who::Nobody,
-        Some(bearer) => admit_bearer(state, endpoint, bearer, project.as_ref(), &params).await?,
-    };
-    let query = read_query(endpoint, parts.uri.query())?;
     let body = read_body(body).await?;
     if endpoint.body.is_none() && parts.method == Method::POST {
         parse::body::<NoFields>(&body)?;
@@ -79,6 +72,38 @@ pub(crate) async fn admit(
         project,
         trace,
     })
+}
+
+/// What is known of a request before its body is read.
+struct Entered {
+    params: HashMap<String, String>,
+    project: Option<ProjectId>,
+    who: Who,
+    query: HashMap<String, String>,
+}
+
+async fn enter(
+    state: &Arc<State>,
+    endpoint: &Endpoint,
+    params: Params,
+    parts: &Parts,
+) -> Result<Entered, ApiError> {
+    check_host(state, &parts.headers)?;
+    let bearer = match endpoint.access.scope() {
+        None => None,
+        Some(_) => Some(identify(state, endpoint, &parts.headers).await?),
+    };
+    let params = params?;
+    let project = match endpoint.access {
+        Access::Project(_) | Access::Turn(_) => Some(named(&params, "project_id")?),
+        Access::Open | Access::Any(_) | Access::Global(_) => None,
+    };
+    let who = match bearer {
+        None => Who::Nobody,
+        Some(bearer) => admit_bearer(state, endpoint, bearer, project.as_ref(), &params).await?,
+    };
+    let query = read_query(endpoint, parts.uri.query())?;
+    Ok(Entered { params, project, who, query })
 }
 
 /// A body where none is asked for.

@@ -18,6 +18,7 @@ mod state;
 mod team;
 mod tls;
 mod trace;
+mod unread;
 mod workspace;
 
 pub use router::router;

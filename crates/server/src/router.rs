@@ -7,6 +7,7 @@ use crate::{
     http,
     state::{ServerConfig, State},
     trace::{self, Trace},
+    unread,
 };
 use axum::{
     Router,
@@ -139,7 +140,9 @@ async fn answer(state: Arc<State>, route: Route, request: Request) -> Response {
             guarded(&state, endpoint, params, request, trace.of_request()).instrument(span.clone()).await
         }
         Route::Refused(error, allowed) => {
-            let mut response = error.into_response();
+            let (parts, body) = request.into_parts();
+            let closes = !unread::take(&parts.headers, body).await;
+            let mut response = ApiError { closes, ..error }.into_response();
             if let Some(allowed) = allowed.and_then(|text| HeaderValue::try_from(text).ok()) {
                 response.headers_mut().insert(header::ALLOW, allowed);
             }

@@ -2,7 +2,15 @@
 
 use crate::support::{Backend, Home, Lines, Server, eventually};
 use serde_json::{Value, json};
-use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Stdio};
+use std::{
+    fs,
+    io::{Read, Write},
+    net::TcpStream,
+    os::unix::fs::PermissionsExt,
+    path::Path,
+    process::Stdio,
+    time::Duration,
+};
 
 fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o777
@@ -21,6 +29,41 @@ fn a_server_announces_itself_serves_and_tidies_up() {
     let status = server.terminate();
     assert_eq!(status.code(), Some(0));
     assert!(!home.server_file().exists());
+}
+
+/// API-06: what comes of a request that is refused before its body is there.
+#[test]
+fn a_connection_carries_the_next_request_after_a_refusal_or_says_that_it_ends() {
+    let server = Server::start(&[]);
+    let address = server.address().to_owned();
+    let connect = || {
+        let stream = TcpStream::connect(&address).unwrap();
+        stream.set_nodelay(true).unwrap();
+        stream
+    };
+    let told = |stream: &mut TcpStream| {
+        let mut text = String::new();
+        stream.set_read_timeout(None).unwrap();
+        let _ = stream.read_to_string(&mut text);
+        text
+    };
+    for path in ["/nowhere", "/projects", "/health"] {
+        let head = format!("POST {path} HTTP/1.1\r\nhost: {address}\r\ncontent-length: 2\r\n\r\n");
+        let mut stream = connect();
+        stream.write_all(head.as_bytes()).unwrap();
+        // Whoever answers already does so now, and does not wait for the body.
+        stream.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+        let _ = stream.peek(&mut [0]);
+        let next = format!("{{}}GET /health HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
+        let _ = stream.write_all(next.as_bytes());
+        let text = told(&mut stream);
+        assert!(text.starts_with("HTTP/1.1 40") && text.contains("HTTP/1.1 200"), "{path}: {text}");
+
+        let mut silent = connect();
+        silent.write_all(head.as_bytes()).unwrap();
+        let text = told(&mut silent);
+        assert!(text.starts_with("HTTP/1.1 40") && text.contains("connection: close"), "{path}: {text}");
+    }
 }
 
 #[test]
