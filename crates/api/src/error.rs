@@ -91,6 +91,8 @@ error_codes! {
     AncestorCycle = 400 "ancestor_cycle",
     /// Too many turns below one root.
     TreeBudgetExceeded = 429 "tree_budget_exceeded",
+    /// A fork whose least result does not fit what its caller has left of the model's window.
+    ResultBudgetExceeded = 413 "result_budget_exceeded",
     /// Too many open turns in the project.
     ProjectBudgetExceeded = 429 "project_budget_exceeded",
     /// Too many calls wait for the PMO.
@@ -194,6 +196,7 @@ impl From<RefusalCode> for ErrorCode {
             RefusalCode::InboxFull => Self::InboxFull,
             RefusalCode::AncestorCycle => Self::AncestorCycle,
             RefusalCode::TreeBudgetExceeded => Self::TreeBudgetExceeded,
+            RefusalCode::ResultBudgetExceeded => Self::ResultBudgetExceeded,
             RefusalCode::ProjectBudgetExceeded => Self::ProjectBudgetExceeded,
             RefusalCode::InvalidAction => Self::InvalidAction,
             RefusalCode::InvalidTags => Self::InvalidTags,

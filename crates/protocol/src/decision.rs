@@ -280,6 +280,8 @@ refusal_codes! {
     AncestorCycle = Rejected "ancestor_cycle",
     /// Too many turns below one root.
     TreeBudgetExceeded = Rejected "tree_budget_exceeded",
+    /// The result would not fit what the caller has left of its window.
+    ResultBudgetExceeded = Rejected "result_budget_exceeded",
     /// Too many open turns in the project.
     ProjectBudgetExceeded = Rejected "project_budget_exceeded",
     /// Not one of ensure, create, derive.

@@ -69,14 +69,18 @@ impl Kernel {
         };
         let left = async {
             let live = calling.head.as_ref().and_then(|head| head.live.as_deref());
-            match (calling.window, live) {
-                (Some(_), Some(live)) => self.room_left(project, live).await,
-                (window, _) => Ok(window),
-            }
+            Ok::<_, KernelError>(match (calling.window, live) {
+                (Some(_), Some(live)) => {
+                    let room = self.room_left(project, live).await?;
+                    (room.map(|room| room.left), room.is_some_and(|room| room.has_asked))
+                }
+                (window, _) => (window, false),
+            })
         };
         // None of them needs the others, and only the tasks can be refused.
-        let (tasks, parent, (lineage, budget), left) = tokio::try_join!(tasks, parent, allowance, left)?;
-        Ok(Given { tasks, parent, ancestors: lineage::waiting(lineage), left, budget })
+        let (tasks, parent, (lineage, budget), (left, has_asked)) =
+            tokio::try_join!(tasks, parent, allowance, left)?;
+        Ok(Given { tasks, parent, ancestors: lineage::waiting(lineage), left, has_asked, budget })
     }
 
     /// A fork of which no branch could be dispatched has ended already; of others, the first branch that ends is looked after.

@@ -2,9 +2,10 @@
 
 use super::FollowUp;
 use crate::{Caller, Kernel, KernelError};
+use cardwire_context::tokens::Tokenizer;
 use cardwire_model::{
-    Batch, BatchId, Branch, BranchStatus, Card, CardId, Commit, Keys, ProjectId, Realm, Timestamp, Write,
-    limits,
+    Batch, BatchId, Branch, BranchStatus, CanonicalJson, Card, CardId, Commit, Keys, ProjectId, Realm,
+    Timestamp, Write, limits,
 };
 use cardwire_protocol::{
     Actor, Moment, Rejection,
@@ -186,8 +187,18 @@ impl Kernel {
             Ok(Some(rows))
         };
         let viewed = async {
-            let share = self.admitted(project, batch).await?;
-            Ok::<_, KernelError>((self.viewed_branches(project, batch, share).await?, share))
+            let (admitted, tokenizer) = self.admitted(project, batch).await?;
+            let mut share = admitted;
+            loop {
+                let branches = self.viewed_branches(project, batch, share).await?;
+                let Some(tokenizer) = tokenizer else { return Ok::<_, KernelError>((branches, share)) };
+                let result = CanonicalJson::from_value(&join::result(batch.status, &branches, share));
+                let counted = tokenizer.count_content(&result.map_err(Rejection::from)?);
+                match view::smaller(share, counted.into(), admitted, batch.branches) {
+                    Some(smaller) => share = smaller,
+                    None => return Ok((branches, share)),
+                }
+            }
         };
         let ((branches, share), parent) = tokio::try_join!(viewed, parent)?;
         match join::decide(parent.as_ref(), project, batch, branches, share, moment) {
@@ -201,15 +212,22 @@ impl Kernel {
     }
 
     /// What each branch may take of the result: its share at the fork, or of what the parent has left now if that is less,
-    /// because it went on meanwhile or has been given the results of other forks.
-    async fn admitted(&self, project: &ProjectId, batch: &Batch) -> Result<u32, KernelError> {
+    /// because it went on meanwhile or has been given the results of other forks. And what the parent counts with, where shares
+    /// were not cut by that.
+    async fn admitted(
+        &self,
+        project: &ProjectId,
+        batch: &Batch,
+    ) -> Result<(u32, Option<Tokenizer>), KernelError> {
         if !view::is_bounded(batch) {
-            return Ok(batch.result_tokens);
+            return Ok((batch.result_tokens, None));
         }
         let head = self.store.head(project, &batch.parent_agent).await?;
         let live = head.and_then(|head| head.live).filter(|live| Some(live.turn_id) == batch.parent_turn);
-        let Some(live) = live else { return Ok(batch.result_tokens) };
-        Ok(view::admitted(batch, self.room_left(project, &live).await?))
+        let Some(live) = live else { return Ok((batch.result_tokens, None)) };
+        let room = self.room_left(project, &live).await?;
+        let tokenizer = room.map(|room| room.tokenizer).filter(|one| *one != Tokenizer::Estimate);
+        Ok((view::admitted(batch, room.map(|room| room.left)), tokenizer))
     }
 
     /// Every branch with what its deliverable says. Read a few at a time, and the next meanwhile: nothing else goes on until all

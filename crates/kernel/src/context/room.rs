@@ -1,48 +1,61 @@
 //! How much of its window a turn has left (OB-03).
 
 use crate::{Kernel, KernelError};
-use cardwire_context::fit;
+use cardwire_context::{fit, tokens::Tokenizer};
 use cardwire_model::{Card, Live, ProjectId};
 use cardwire_protocol::turn::view;
 use serde_json::Value;
 use std::sync::Arc;
 
+/// What a turn has left.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Room {
+    /// Tokens that its next request can take beside what it would show now.
+    pub(crate) left: u64,
+    /// What counts them.
+    pub(crate) tokenizer: Tokenizer,
+    /// The turn has made a request.
+    pub(crate) has_asked: bool,
+}
+
 impl Kernel {
-    /// Tokens that the next request of a turn can take beside what it would show now. Nothing if its profile does not tell
-    /// how much its model takes.
+    /// Nothing if its profile does not tell how much its model takes.
     pub(crate) async fn room_left(
         &self,
         project: &ProjectId,
         live: &Live,
-    ) -> Result<Option<u64>, KernelError> {
+    ) -> Result<Option<Room>, KernelError> {
         let profile = self.box_cards(project, live.profile_box).await?.cards;
         let card = view::profile(profile.iter(), self.now());
         let config = card.map_or(Value::Null, |card| card.content.to_value()["llm_config"].take());
         let number = |name: &str| config.get(name)?.as_u64().and_then(|number| u32::try_from(number).ok());
         let Some(window) = number("context_window") else { return Ok(None) };
-        let taken = self.room_taken(project, live, &profile).await?;
-        Ok(Some(fit::left(window, number("reserve"), taken)))
+        let model = config.get("model").and_then(Value::as_str).unwrap_or_default();
+        let own = Tokenizer::for_model(model);
+        let (taken, tokenizer, has_asked) = self.room_taken(project, live, &profile, own).await?;
+        Ok(Some(Room { left: fit::left(window, number("reserve"), taken), tokenizer, has_asked }))
     }
 
-    /// What its last request had, with the tools that it named, and what it has written since; of one that has not asked for
-    /// any, all that it was given and has written.
+    /// What its last request had, with the tools that it named, and what it has written since, as the model of that request
+    /// counts; of one that has not asked for any, all that it was given and has written.
     async fn room_taken(
         &self,
         project: &ProjectId,
         live: &Live,
         profile: &[Arc<Card>],
-    ) -> Result<u64, KernelError> {
+        own: Tokenizer,
+    ) -> Result<(u64, Tokenizer, bool), KernelError> {
+        let tokens = |tokenizer, cards: &[Arc<Card>]| -> u64 {
+            cards.iter().map(|card| u64::from(self.counts.card(tokenizer, card))).sum()
+        };
         let written = self.box_cards(project, live.output_box).await?.cards;
         if let Some((call, seen)) = self.last_call(project, live.turn_id).await? {
-            let sent = self.call_manifest(project, call).await?.total_tokens;
+            let manifest = self.call_manifest(project, call).await?;
+            let tokenizer = Tokenizer::from_name(&manifest.tokenizer).unwrap_or(own);
             let since = written.get(seen as usize..).unwrap_or_default();
-            return Ok(u64::from(sent) + tokens(since));
+            return Ok((u64::from(manifest.total_tokens) + tokens(tokenizer, since), tokenizer, true));
         }
         let given = self.box_cards(project, live.context_box).await?.cards;
-        Ok(tokens(profile) + tokens(&given) + tokens(&written))
+        Ok((tokens(own, profile) + tokens(own, &given) + tokens(own, &written), own, false))
     }
-}
-
-fn tokens(cards: &[Arc<Card>]) -> u64 {
-    cards.iter().map(|card| u64::from(card.tokens)).sum()
 }

@@ -36,6 +36,8 @@ pub struct Given {
     pub ancestors: Vec<AgentId>,
     /// Tokens that the caller's next request can still take, if its profile tells its window.
     pub left: Option<u64>,
+    /// The caller's turn has asked a model, so that it will ask again when it has the result.
+    pub has_asked: bool,
     /// What the caller may still start.
     pub budget: Budget,
 }
@@ -62,6 +64,7 @@ pub fn decide(
     // For all branches at once, before anything is made (DP-04).
     let depth = parent.map_or(Ok(0), |live| depth_below(live.depth, call.max_depth))?;
     check_cycles(fork, &given.ancestors)?;
+    check_room(fork, call, &tool_call_id, given, moment)?;
     let mut commit = Commit::new(project.clone());
     given.budget.spend(&mut commit, fork.tasks.len() as u32)?;
     open_call(&mut commit, project, call, &tool_call_id, given, parent, moment)?;
@@ -133,6 +136,33 @@ fn is_due(batch: &Batch, commit: &Commit, now: Timestamp) -> bool {
 /// Packing looks at every card that is inherited, once for each task: no call may keep the server at that for long.
 pub fn check_inherited(cards: usize) -> Result<(), Invalid> {
     Invalid::check_size("args/tasks", cards, limits::FORK_CARDS, "inherited cards")
+}
+
+/// OB-03: a turn that could not go on once it has been told is not let in for that. Of one that has never asked a model nobody
+/// knows that it will.
+fn check_room(
+    fork: &Fork,
+    call: &Call,
+    tool_call_id: &str,
+    given: &Given,
+    moment: &Moment,
+) -> Result<(), Rejection> {
+    let Some(left) = given.left.filter(|_| given.has_asked) else { return Ok(()) };
+    let branches = fork.tasks.len() as u32;
+    // A call that the turn has made is part of what it has taken.
+    let own = match call.carries_out {
+        Some(_) => 0,
+        None => u64::from(calls::call_card(call, tool_call_id, moment)?.tokens),
+    };
+    let needed = view::least(branches).saturating_add(own);
+    if needed > left {
+        let message = format!(
+            "the call and the results of {branches} tasks take at least {needed} tokens, and the caller's next request has \
+             room for {left}"
+        );
+        return Err(Rejection::refused(RefusalCode::ResultBudgetExceeded, message));
+    }
+    Ok(())
 }
 
 /// A branch whose agent waits for the caller would wait for ever.

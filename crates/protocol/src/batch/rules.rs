@@ -11,7 +11,7 @@ use crate::{
     Decision, Moment, RefusalCode, Rejection,
     fixtures::{agent::TestAgent, box_id, card_id, moment, project, uuid},
     pmo::{
-        budget::{Budget, Tree},
+        budget::Budget,
         calls::{Answered, Call},
         delegate::{self, Boxes, Parties, Target},
     },
@@ -113,7 +113,7 @@ fn call(caller: &Agent) -> Call {
 /// A parent, and what it forks.
 pub(super) struct Forking {
     parent: TestAgent,
-    call: Call,
+    pub(super) call: Call,
     fork: Fork,
     pub(super) given: fork::Given,
     moment: Moment,
@@ -138,6 +138,7 @@ impl Forking {
             parent: turn.map(|turn| parent.for_turn(turn)),
             ancestors: vec![],
             left: None,
+            has_asked: false,
             budget: Budget::default(),
         };
         let (call, moment) = (call(&caller), parent.moment.clone());
@@ -581,17 +582,6 @@ fn a_fork_whose_branch_would_wait_for_the_caller_is_refused() {
     forking.given.ancestors = vec![caller.id];
     let refused = forking.decide().unwrap_err();
     assert!(matches!(refused, Rejection::Refused(refusal) if refusal.code == RefusalCode::AncestorCycle));
-}
-
-#[test]
-fn a_fork_takes_all_its_branches_from_the_budget_of_its_root() {
-    let mut forking = Forking::of(3, &json!({}));
-    let root = uuid::<TurnId>(TurnId::PREFIX, 1);
-    forking.given.budget.tree = Some(Tree { root, spent: 7, limit: 10 });
-    let forked = forking.decide().unwrap();
-    assert_eq!(forked.commit.writes[0], Write::Spend { root, turns: 3, limit: 10 });
-    forking.given.budget.tree = Some(Tree { root, spent: 8, limit: 10 });
-    assert!(forking.decide().is_err());
 }
 
 #[test]

@@ -10,6 +10,9 @@ const FIELDS: usize = 5;
 const ENTRY: u32 = 48;
 /// The same without that reference.
 const BARE_ENTRY: u32 = 24;
+/// The least that an entry takes, without any share, and the least that stands around all of them. No more than a model counts.
+const LEAST_ENTRY: u64 = 9;
+const LEAST_RESULT: u64 = 40;
 
 /// What became of a branch, as far as its deliverable tells.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -36,6 +39,25 @@ pub fn admitted(batch: &Batch, left: Option<u64>) -> u32 {
 /// Whether what the caller has left counts at all: its profile told its window when it forked.
 pub fn is_bounded(batch: &Batch) -> bool {
     batch.result_tokens != share(None, batch.branches)
+}
+
+/// The share with which the result may fit, where the model that is to read it has counted more tokens in it than branches that
+/// were `admitted` with so much each may take: shares are cut by the estimate of tokens, and models count some texts as four
+/// times as many. Nothing if it fits, or if there is nothing left to cut.
+pub fn smaller(share: u32, counted: u64, admitted: u32, branches: u32) -> Option<u32> {
+    let allowed = u64::from(admitted) * u64::from(branches);
+    if share == 0 || counted <= allowed.max(least(branches)) {
+        return None;
+    }
+    let scaled = u32::try_from(u64::from(share) * allowed / counted).unwrap_or(u32::MAX);
+    // Soon at the end, however little was too much; and less than a bare entry holds nothing that could be cut.
+    let next = scaled.min(share - share.div_ceil(8));
+    Some(if next < BARE_ENTRY { 0 } else { next })
+}
+
+/// What the result of so many branches takes at least, whatever they say.
+pub fn least(branches: u32) -> u64 {
+    LEAST_RESULT + LEAST_ENTRY * u64::from(branches)
 }
 
 /// Looks at a deliverable. `tokens` is the branch's share.

@@ -1,14 +1,16 @@
-//! The step in which a fork is made (DP-02).
+//! The step in which a fork is made (DP-02), and what it takes of the budget and of the room of its caller (OB-03).
 
 use crate::{
+    RefusalCode, Rejection,
     batch::{
         branch,
         rules::{Forking, batch_of, branches_of},
+        view,
     },
-    fixtures::agent::TestAgent,
-    pmo::calls::ReusedOutput,
+    fixtures::{agent::TestAgent, uuid},
+    pmo::{budget::Tree, calls::ReusedOutput},
 };
-use cardwire_model::{BranchStatus, Commit, Primitive, Snapshot, StepId, Write};
+use cardwire_model::{BranchStatus, Commit, Primitive, Snapshot, StepId, TurnId, Write};
 use serde_json::json;
 
 /// The steps that the turns of a commit and their edges name, and that of the join.
@@ -58,4 +60,39 @@ fn dp_02_every_branch_names_the_step_of_the_fork_however_late_it_is_sent() {
     let later = branch::dispatch(&snapshot, project, &batch, &waiting, ReusedOutput::Kept, &moment).unwrap();
     assert_eq!(later.outcome, BranchStatus::Dispatched);
     assert_eq!(steps(&later.commit), vec![Some(step); 2]);
+}
+
+#[test]
+fn a_fork_takes_all_its_branches_from_the_budget_of_its_root() {
+    let mut forking = Forking::of(3, &json!({}));
+    let root = uuid::<TurnId>(TurnId::PREFIX, 1);
+    forking.given.budget.tree = Some(Tree { root, spent: 7, limit: 10 });
+    let forked = forking.decide().unwrap();
+    assert_eq!(forked.commit.writes[0], Write::Spend { root, turns: 3, limit: 10 });
+    forking.given.budget.tree = Some(Tree { root, spent: 8, limit: 10 });
+    assert!(forking.decide().is_err());
+}
+
+/// OB-03
+#[test]
+fn a_fork_whose_least_result_does_not_fit_is_refused_to_a_turn_that_asks_a_model() {
+    let mut forking = Forking::of(100, &json!({}));
+    forking.given.has_asked = true;
+    let mut refused = |left| {
+        forking.given.left = left;
+        let refused = forking.decide().err()?;
+        let Rejection::Refused(refusal) = refused else { panic!("{refused}") };
+        Some(refusal.code)
+    };
+    let least = view::least(100);
+    assert_eq!(refused(None), None);
+    assert_eq!(refused(Some(least - 1)), Some(RefusalCode::ResultBudgetExceeded));
+    // The call itself is written, too, where the turn has not made it yet.
+    assert_eq!(refused(Some(least)), Some(RefusalCode::ResultBudgetExceeded));
+    assert_eq!(refused(Some(least + 1_000)), None);
+    forking.call.carries_out = Some("c1".to_owned());
+    forking.given.left = Some(least - 1);
+    assert!(forking.decide().is_err());
+    forking.given.has_asked = false;
+    assert!(!matches!(forking.decide(), Err(Rejection::Refused(_))), "nobody knows that it will ask");
 }

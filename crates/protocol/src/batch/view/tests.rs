@@ -135,3 +135,27 @@ fn ob_03_a_share_becomes_smaller_at_the_join_and_never_larger() {
         assert_eq!(admitted(&bounded, left), expected, "{left:?}");
     }
 }
+
+/// OB-03: models count some texts as four times what the estimate has.
+#[test]
+fn shares_shrink_until_the_result_fits_as_its_reader_counts() {
+    for (first, branches, per_share) in [(400, 8, 4), (3_000, 1, 3), (60, 64, 2), (1_000, 3, 1)] {
+        let allowed = u64::from(first) * u64::from(branches);
+        let counted = |share: u32| least(branches) + u64::from(share) * u64::from(branches) * per_share;
+        let (mut share, mut steps) = (first, 0);
+        while let Some(next) = smaller(share, counted(share), first, branches) {
+            assert!(next < share, "{share}");
+            (share, steps) = (next, steps + 1);
+        }
+        assert!(counted(share) <= allowed.max(least(branches)), "{share}");
+        assert!(steps < 4, "{first} of {branches}: {steps}");
+        // As much as fits, or nearly.
+        assert!(share == 0 || counted(share) * 10 > allowed * 7, "{share} of {first}");
+    }
+    assert_eq!(smaller(100, 800, 100, 8), None, "as much as it may");
+    assert_eq!(smaller(100, 801, 100, 8), Some(87));
+    assert_eq!(smaller(87, 801, 100, 8), Some(76));
+    assert_eq!(smaller(25, 100_000, 25, 8), Some(0));
+    assert_eq!(smaller(0, u64::MAX, 100, 8), None, "nothing is left to cut");
+    assert_eq!(smaller(1, least(200), 1, 200), None, "less than that it cannot be");
+}

@@ -10,6 +10,8 @@ on_both! {
     ob_03_a_parent_with_a_history_has_less_room;
     ob_03_what_was_written_since_the_last_request_takes_room;
     ob_03_what_was_given_takes_room_before_the_first_request;
+    ob_03_what_a_model_counts_as_more_than_the_estimate_fits_all_the_same;
+    ob_03_a_fork_whose_least_result_does_not_fit_is_refused;
 }
 
 const WINDOW: u64 = 8_000;
@@ -21,8 +23,13 @@ async fn boss(api: &Api) -> Leased {
 
 /// The same with a system prompt and a context of the caller's choice.
 async fn boss_with(api: &Api, prompt: &str, context: &str) -> Leased {
+    boss_of(api, "m", prompt, context).await
+}
+
+/// The same with a model of the caller's choice.
+async fn boss_of(api: &Api, model: &str, prompt: &str, context: &str) -> Leased {
     api.profile("p1").await;
-    let config = json!({ "model": "m", "context_window": WINDOW });
+    let config = json!({ "model": model, "context_window": WINDOW });
     let profile = json!({ "system_prompt": prompt, "worker_target": "w1", "llm_config": config });
     api.with(&api.admin, "PUT", "/projects/p1/profiles/Boss", &profile.to_string()).await.expect(201);
     let agent = json!({ "agent_id": "boss", "profile_name": "Boss" });
@@ -133,4 +140,48 @@ async fn ob_03_what_was_given_takes_room_before_the_first_request(api: Api) {
     let left = 10 * share(&api, &fork(&api, 5, json!({})).await).await;
     let most = WINDOW - WINDOW / 8 - 4_000;
     assert!((most - 200..=most).contains(&left), "{left}");
+}
+
+/// Letters and digits without sense, of which the estimate has four in a token, and models hardly two.
+fn noise(seed: u64, length: usize) -> String {
+    let letters = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut state = seed;
+    let next = |_| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        char::from(letters[(state >> 58) as usize])
+    };
+    (0..length).map(next).collect()
+}
+
+async fn ob_03_what_a_model_counts_as_more_than_the_estimate_fits_all_the_same(api: Api) {
+    let mut parent = boss_of(&api, "gpt-4o", "Lead.", "Lead.").await;
+    for count in [8, 1] {
+        asks(&api, &parent).await;
+        let answer = fork(&api, count, json!({})).await;
+        suspend(&api, &parent, &answer["tool_call_id"]).await;
+        for (seed, child) in children(&api, &batch(&api, &batch_of(&answer)).await).await.iter().enumerate() {
+            let body = json!({ "status": "success", "deliverable": noise(seed as u64 + 1, 40_000) });
+            api.verb(child, ":finish", body).await.expect(200);
+        }
+        resume(&api, &mut parent).await;
+    }
+    assert!(asks(&api, &parent).await < WINDOW);
+    assert!(told(&results(&api, &parent).await)[0] > 2_000, "what fits is told");
+}
+
+async fn ob_03_a_fork_whose_least_result_does_not_fit_is_refused(api: Api) {
+    let parent = boss(&api).await;
+    think(&api, &parent, 4).await;
+    asks(&api, &parent).await;
+    let tasks = json!({ "tasks": vec![super::new_task("i"); 200] });
+    let before = api.items("batches").await.len();
+    let answer = super::call(&api, tasks).await.expect(200);
+    let result = &answer["result"];
+    assert_eq!(
+        (&answer["status"], &result["error_code"]),
+        (&json!("failed"), &json!("result_budget_exceeded"))
+    );
+    assert!(result["error"]["message"].as_str().unwrap().contains("200 tasks"), "{result}");
+    assert_eq!(api.items("batches").await.len(), before);
+    fork(&api, 5, json!({})).await;
 }
