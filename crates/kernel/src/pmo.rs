@@ -6,8 +6,8 @@ mod slots;
 
 use crate::{Caller, Done, Kernel, KernelError, Preflight, Remember};
 use cardwire_model::{
-    Agent, AgentId, Batch, Commit, Head, InboxItem, Invalid, Keys, ProjectId, Realm, ResourceKind, Snapshot,
-    StepId, TurnId, TurnPayload, limits,
+    Agent, AgentId, Batch, CanonicalJson, Commit, Head, InboxItem, Invalid, Keys, ProjectId, Realm,
+    ResourceKind, Snapshot, StepId, TurnId, TurnPayload, limits,
 };
 use cardwire_protocol::{
     Decision, Moment, Rejection,
@@ -16,7 +16,7 @@ use cardwire_protocol::{
     idempotency::{self, Known},
     pmo::{
         calls::{self, Answered, Call, Standing},
-        delegate::{self, Delegate},
+        delegate::{self, Delegate, Given},
         made,
         provision::{self, Provision},
     },
@@ -81,8 +81,7 @@ impl Kernel {
         let moment = self.moment(caller);
         let row = self.calling_row(project, call).await?;
         let fence = calls::fence(call, from_head.as_ref(), row.as_ref(), &moment)?;
-        let own = row.as_ref().and_then(|row| TurnPayload::from_stored(&row.payload).ok());
-        calls::check_run(call, own.as_ref().map(|payload| &payload.runtime_config))?;
+        calls::check_run(call, own_run(row.as_ref()).as_ref())?;
         let mut call = call.placed(from_head.as_ref().and_then(|head| head.live.as_deref()));
         let made = self.made_call(project, &call).await?;
         if let Some(MadeCall { standing, .. }) = made
@@ -282,6 +281,10 @@ impl Kernel {
         let moment = self.moment(caller);
         let row = self.calling_row(project, call).await?;
         calls::fence(call, from.1.as_ref(), row.as_ref(), &moment)?;
+        calls::check_run(call, own_run(row.as_ref()).as_ref())?;
+        if call.tool == PROVISION {
+            return Ok(None);
+        }
         let made = match self.made_call(project, call).await? {
             // A repeat hands nothing over.
             Some(made) if made.standing != Standing::Open => return Ok(Some(vec![])),
@@ -289,35 +292,34 @@ impl Kernel {
             None => None,
         };
         let call = made.as_ref().unwrap_or(call);
-        if call.tool == PROVISION {
-            return Ok(None);
-        }
         let calling = self.calling(project, from).await?;
         calling.check_tool(call)?;
         let lineage = self.lineage(project, &calling).await?;
         let budget = self.budget(project, call, &lineage).await?;
-        let commands = if call.tool == FORK {
+        let is_fork = call.tool == FORK;
+        let commands = if is_fork {
             Fork::parse(&call.args, &call.pmo).map_err(Rejection::from)?.tasks
         } else {
             vec![self.delegation(project, call).await?]
         };
-        let (mut seen, mut answers, mut amiss) = (Seen::default(), vec![], false);
+        let (mut seen, mut read) = (Seen::default(), vec![]);
         for (index, command) in commands.iter().enumerate() {
             let given = self.given(project, call, command, &calling, &mut seen).await;
-            let (mut given, Amiss { missing, denied }) = given.map_err(|error| {
-                if call.tool == FORK { crate::batches::of_task(index, error) } else { error }
-            })?;
-            given.budget = budget;
-            amiss |= !(missing.is_empty() && denied.is_empty());
+            let (given, amiss) =
+                given.map_err(|error| if is_fork { crate::batches::of_task(index, error) } else { error })?;
+            read.push((command, Given { budget, ..given }, amiss));
+        }
+        // What a fork as a whole is refused for comes before what one of its tasks is, as it does when it is made.
+        if is_fork && read.iter().all(|(.., amiss)| amiss.check().is_ok()) {
+            self.fork(project, call, &calls::fresh_call_id(&moment), calling, &moment).await?;
+        }
+        let mut answers = vec![];
+        for (command, given, Amiss { missing, denied }) in read {
             let tool_call_id = calls::fresh_call_id(&moment);
             let would = delegate::decide(project, call, &tool_call_id, command, &given, &moment)?.outcome;
             let output = given.parties.output_box().filter(|id| *id == would.receipt.output_box);
             let amiss = (missing, denied);
             answers.push(self.preflight_of(project, &would.new_cards, would.packed, output, amiss).await?);
-        }
-        // What a fork as a whole is refused for is refused here too.
-        if call.tool == FORK && !amiss {
-            self.fork(project, call, &calls::fresh_call_id(&moment), calling, &moment).await?;
         }
         Ok(Some(answers))
     }
@@ -348,6 +350,11 @@ impl Kernel {
         let decision = provision::decide(project, call, &command, &given, moment)?;
         Ok((decision.commit, provision::result(&decision.outcome)))
     }
+}
+
+/// The settings of the run that the turn of a row is in.
+fn own_run(row: Option<&InboxItem>) -> Option<CanonicalJson> {
+    TurnPayload::from_stored(&row?.payload).ok().map(|payload| payload.runtime_config)
 }
 
 /// A call that a turn has made and that is carried out.

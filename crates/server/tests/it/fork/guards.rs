@@ -21,6 +21,10 @@ async fn settings(api: &Api, settings: Value) {
 async fn refused(api: &Api, args: Value, code: &str, numbers: &[&str]) {
     let before =
         (api.items("agents").await.len(), api.items("batches").await.len(), api.items("turns").await.len());
+    // PK-21
+    let body = json!({ "caller_agent_id": "boss", "args": args });
+    let dry = api.post(&format!("{}?dry_run=true", super::FORK), body).await.json();
+    assert_eq!(dry["error"]["code"], code, "{dry}");
     let reply: Reply = call(api, args).await;
     let answer = reply.json();
     let (told, message) = if reply.status.is_success() {
@@ -43,6 +47,10 @@ async fn depth_is_bounded(api: Api) {
     boss(&api).await;
     settings(&api, json!({ "max_recursion_depth": 1 })).await;
     refused(&api, fork_args(2, json!({})), "recursion_depth_exceeded", &["depth 1", "limit of 1"]).await;
+    // What one task is refused for by itself comes first, whether the fork is made or not.
+    let mut args = fork_args(2, json!({}));
+    args["tasks"][1]["target_ref"] = json!("Nobody");
+    refused(&api, args, "not_found", &["Nobody"]).await;
     settings(&api, json!({ "max_recursion_depth": 2 })).await;
     fork(&api, 2, json!({})).await;
 }
