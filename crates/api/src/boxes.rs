@@ -2,7 +2,7 @@
 
 use crate::{cards::CardOut, parse};
 use cardwire_kernel::{BoxView, protocol::facts::flatten::Shown};
-use cardwire_model::{BoxHead, EntrySource};
+use cardwire_model::BoxHead;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -173,13 +173,13 @@ pub struct CardProvenance {
 impl CardProvenance {
     /// Of one card as it is shown.
     pub fn new(shown: &Shown) -> Self {
-        let (origin, rule) = EntrySource::parts(shown.source);
+        let (origin, rule) = shown.source.origin();
         Self {
             card_id: shown.card_id.to_string(),
             origin,
             rule,
-            box_id: shown.segment.map(|segment| segment.box_id.to_string()),
-            generation: shown.segment.map(|segment| segment.generation.get()),
+            box_id: shown.from.map(|(box_id, _)| box_id.to_string()),
+            generation: shown.from.map(|(_, generation)| generation.get()),
         }
     }
 }

@@ -33,7 +33,8 @@ pub struct FinishIn {
     #[serde(default)]
     #[schema(value_type = Option<serde_json::Value>)]
     pub deliverable: Option<Box<RawValue>>,
-    /// What came out: a card that is there, or one of `cards`.
+    /// What came out: a card that is there, or one of `cards`. With a turn's own token, one that was handed to the turn or that no
+    /// turn has written.
     #[serde(default)]
     #[schema(pattern = "^[0-9a-f]{32}$")]
     pub deliverable_card_id: Option<String>,

@@ -156,7 +156,7 @@ pub struct WouldPackOut {
 
 impl From<&WouldPack> for WouldPackOut {
     fn from(would: &WouldPack) -> Self {
-        let (origin, rule) = would.packed.source.parts();
+        let (origin, rule) = would.packed.source.origin();
         Self {
             card_id: (!would.is_new).then(|| would.packed.card_id.to_string()),
             origin,

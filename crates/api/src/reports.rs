@@ -35,7 +35,8 @@ pub struct ReportIn {
     #[serde(default, deserialize_with = "parse::present")]
     #[schema(value_type = Option<serde_json::Value>)]
     pub result: Option<Box<RawValue>>,
-    /// Instead of `result` and `error`: a `tool.result` card that is there.
+    /// Instead of `result` and `error`: a `tool.result` card that is there. With a turn's own token, one that was handed to the turn
+    /// or that no turn has written.
     #[serde(default)]
     #[schema(pattern = "^[0-9a-f]{32}$")]
     pub tool_result_card_id: Option<String>,

@@ -10,7 +10,7 @@ use crate::{
     lint::{Fate, pair},
     piece::Piece,
 };
-use cardwire_model::{Cause, Layer, Provider};
+use cardwire_model::{Cause, Layer, ManifestEntry, Provider};
 use thiserror::Error;
 
 /// How much may be sent.
@@ -33,6 +33,13 @@ pub fn default_reserve(window: Option<u32>) -> u32 {
 pub fn left(window: u32, reserve: Option<u32>, taken: u64) -> u64 {
     let reserve = reserve.unwrap_or_else(|| default_reserve(Some(window)));
     u64::from(window.saturating_sub(reserve)).saturating_sub(taken)
+}
+
+/// Tokens of what a request had that the next one could leave out. What is pinned counts, too: a manifest does not tell, so
+/// that this is the most that could go, not what will.
+pub fn droppable(entries: &[ManifestEntry]) -> u64 {
+    let goes = |entry: &&ManifestEntry| STAGES.iter().any(|stage| stage.takes(entry.layer));
+    entries.iter().filter(goes).map(|entry| u64::from(entry.tokens)).sum()
 }
 
 /// What is sent, and what is not.
@@ -76,7 +83,7 @@ pub fn fit<'a>(pieces: Vec<Piece<'a>>, budget: Budget) -> Result<Fitted<'a>, Ove
     let mut cut = Cut { excess: total - u64::from(available), groups: Groups::of(&pieces) };
     for stage in STAGES {
         for (index, piece) in pieces.iter().enumerate() {
-            if stage.takes(piece) {
+            if stage.takes(piece.layer) {
                 cut.drop(index);
             }
         }
@@ -118,10 +125,10 @@ const STAGES: [Stage; 5] = [
 ];
 
 impl Stage {
-    fn takes(self, piece: &Piece<'_>) -> bool {
+    fn takes(self, layer: Layer) -> bool {
         match self {
-            Self::History => piece.layer == Layer::Checkpoint,
-            Self::Block(layer) => piece.layer == layer,
+            Self::History => layer == Layer::Checkpoint,
+            Self::Block(block) => layer == block,
         }
     }
 }
@@ -180,7 +187,7 @@ impl Groups {
             let root = groups.root(index);
             let group = &mut groups.0[root];
             group.tokens += u64::from(piece.tokens);
-            group.held |= piece.pinned || !STAGES.iter().any(|stage| stage.takes(piece));
+            group.held |= piece.pinned || !STAGES.iter().any(|stage| stage.takes(piece.layer));
         }
         groups
     }

@@ -166,7 +166,8 @@ impl Kernel {
             let mut cards = self.flat_ids(project, &head).await?;
             // The cache may be ahead of the head.
             cards.truncate(head.len as usize);
-            let mut from = Inherited { head, cards, card_types: Default::default() };
+            let copy = BoxId::from_uuid(self.ids.uuid());
+            let mut from = Inherited { head, cards, card_types: Default::default(), copy };
             if required.asks_for_kinds() {
                 let cards = self.get_cards(project, &from.cards, false).await?;
                 from.card_types = cards.iter().map(|card| card.kind.as_str().to_owned()).collect();

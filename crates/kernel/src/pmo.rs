@@ -289,7 +289,10 @@ impl Kernel {
             // A repeat hands nothing over.
             Some(made) if made.standing != Standing::Open => return Ok(Some(vec![])),
             Some(made) => Some(Call { args: made.args, ..call.clone() }),
-            None => None,
+            None => {
+                calls::check_card(call, &moment).map_err(Rejection::from)?;
+                None
+            }
         };
         let call = made.as_ref().unwrap_or(call);
         let calling = self.calling(project, from).await?;

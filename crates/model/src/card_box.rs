@@ -5,6 +5,7 @@
 //! flattened list in which the first occurrence of a card keeps its place.
 
 use crate::{BoxId, CardId, Hash256, Timestamp};
+use std::borrow::Cow;
 
 /// How often a box was rewritten; the first generation is 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -96,18 +97,32 @@ pub enum EntrySource {
     Argument(u16),
     /// Inherited from another box.
     Inherited,
+    /// Inherited from another box, and written out once more because segments nest only so deep: the entry does not refer to
+    /// that box, so that it is named here.
+    Copied(BoxId, Generation),
     /// The pointer to the parent agent.
     Parent,
 }
 
 impl EntrySource {
-    /// The name in the store, and the rule index where there is one.
-    pub const fn parts(self) -> (&'static str, Option<u16>) {
+    /// The name for readers, and the rule index where there is one.
+    pub const fn origin(self) -> (&'static str, Option<u16>) {
         match self {
             Self::Direct => ("direct", None),
             Self::Argument(rule) => ("argument", Some(rule)),
-            Self::Inherited => ("box", None),
+            Self::Inherited | Self::Copied(..) => ("box", None),
             Self::Parent => ("parent", None),
+        }
+    }
+
+    /// What the store keeps: the same, and the box that was copied, as `box:{box_id}:{generation}`.
+    pub fn parts(self) -> (Cow<'static, str>, Option<u16>) {
+        let (name, rule) = self.origin();
+        match self {
+            Self::Copied(box_id, generation) => {
+                (format!("{name}:{box_id}:{}", generation.get()).into(), rule)
+            }
+            Self::Direct | Self::Argument(_) | Self::Inherited | Self::Parent => (name.into(), rule),
         }
     }
 
@@ -118,7 +133,11 @@ impl EntrySource {
             ("argument", Some(rule)) => Some(Self::Argument(rule)),
             ("box", None) => Some(Self::Inherited),
             ("parent", None) => Some(Self::Parent),
-            (_, _) => None,
+            (copied, None) => {
+                let (box_id, generation) = copied.strip_prefix("box:")?.split_once(':')?;
+                Some(Self::Copied(box_id.parse().ok()?, Generation::new(generation.parse().ok()?)))
+            }
+            (_, Some(_)) => None,
         }
     }
 }

@@ -106,8 +106,9 @@ pub const PATCH_ITEMS: usize = 1_000;
 pub const DELETED_CARDS: usize = 1_000;
 /// Most messages, results and timeline entries, each, that one answer shows of a session: the newest.
 pub const SESSION_ITEMS: usize = 5_000;
-/// Most boxes handed to an agent that are looked into to tell why a card is not in a call (RP-04).
-pub const EXPLAINED_GRANTS: usize = 2_000;
+/// Most boxes handed to an agent that are looked into for a card: to tell why it is not in a call (RP-04), or whether the agent
+/// may name it.
+pub const SEARCHED_GRANTS: usize = 2_000;
 /// Most versions of a session that are gone back through to find how it was when a call was made.
 pub const EXPLAINED_VERSIONS: usize = 10_000;
 /// Most summaries that are opened, one within the other.

@@ -319,6 +319,7 @@ async fn read_body(body: Body) -> Result<Bytes, ApiError> {
             break;
         }
     }
-    Invalid::check_size("body", seen, limits::BODY_BYTES, "bytes")?;
+    let told = Invalid::check_size("body", seen, limits::BODY_BYTES, "bytes");
+    told.map_err(|wrong| ApiError { closes: seen > DRAIN_BYTES, ..ApiError::from(wrong) })?;
     Ok(kept.into())
 }

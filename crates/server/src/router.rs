@@ -193,7 +193,10 @@ async fn guarded(
         Ok(Err(_)) => {
             Err(ApiError::new(ErrorCode::Internal, "internal error; the server's log has the details"))
         }
-        Err(_) => Err(ApiError::new(ErrorCode::Timeout, "the request took too long")),
+        // Perhaps its body has not come either.
+        Err(_) => {
+            Err(ApiError { closes: true, ..ApiError::new(ErrorCode::Timeout, "the request took too long") })
+        }
     };
     if let Err(error) = &answer
         && matches!(error.code, ErrorCode::Forbidden | ErrorCode::BoxNotWritable | ErrorCode::Unauthenticated)

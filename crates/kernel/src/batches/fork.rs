@@ -72,15 +72,15 @@ impl Kernel {
             Ok::<_, KernelError>(match (calling.window, live) {
                 (Some(_), Some(live)) => {
                     let room = self.room_left(project, live).await?;
-                    (room.map(|room| room.left), room.is_some_and(|room| room.has_asked))
+                    (room.map(|room| room.left), room.and_then(|room| room.at_most))
                 }
-                (window, _) => (window, false),
+                (window, _) => (window, None),
             })
         };
         // None of them needs the others, and only the tasks can be refused.
-        let (tasks, parent, (lineage, budget), (left, has_asked)) =
+        let (tasks, parent, (lineage, budget), (left, at_most)) =
             tokio::try_join!(tasks, parent, allowance, left)?;
-        Ok(Given { tasks, parent, ancestors: lineage::waiting(lineage), left, has_asked, budget })
+        Ok(Given { tasks, parent, ancestors: lineage::waiting(lineage), left, at_most, budget })
     }
 
     /// A fork of which no branch could be dispatched has ended already; of others, the first branch that ends is looked after.

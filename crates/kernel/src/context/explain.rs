@@ -167,16 +167,16 @@ impl Kernel {
         Ok(())
     }
 
-    /// Whether a box that holds the card was handed to the agent by a result.
-    async fn was_granted(
+    /// Whether a box that shows the card was handed to the agent by a result.
+    pub(crate) async fn was_granted(
         &self,
         project: &ProjectId,
         agent: &cardwire_model::AgentId,
         card: CardId,
     ) -> Result<bool, KernelError> {
         let (mut after, mut looked_at) = (None, 0);
-        while looked_at < limits::EXPLAINED_GRANTS {
-            let limit = limits::PAGE_MAX.min(limits::EXPLAINED_GRANTS - looked_at);
+        while looked_at < limits::SEARCHED_GRANTS {
+            let limit = limits::PAGE_MAX.min(limits::SEARCHED_GRANTS - looked_at);
             let page = self.store.grants(project, agent, after, limit).await?;
             for grant in &page {
                 if self.view_box(project, *grant, None).await?.card_ids().any(|id| id == card) {

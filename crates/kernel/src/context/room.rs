@@ -12,10 +12,10 @@ use std::sync::Arc;
 pub(crate) struct Room {
     /// Tokens that its next request can take beside what it would show now.
     pub(crate) left: u64,
+    /// The same if all that a request may leave out were left out. Of a turn that has made one: nobody knows that others will.
+    pub(crate) at_most: Option<u64>,
     /// What counts them.
     pub(crate) tokenizer: Tokenizer,
-    /// The turn has made a request.
-    pub(crate) has_asked: bool,
 }
 
 impl Kernel {
@@ -30,32 +30,28 @@ impl Kernel {
         let config = card.map_or(Value::Null, |card| card.content.to_value()["llm_config"].take());
         let number = |name: &str| config.get(name)?.as_u64().and_then(|number| u32::try_from(number).ok());
         let Some(window) = number("context_window") else { return Ok(None) };
-        let model = config.get("model").and_then(Value::as_str).unwrap_or_default();
-        let own = Tokenizer::for_model(model);
-        let (taken, tokenizer, has_asked) = self.room_taken(project, live, &profile, own).await?;
-        Ok(Some(Room { left: fit::left(window, number("reserve"), taken), tokenizer, has_asked }))
-    }
-
-    /// What its last request had, with the tools that it named, and what it has written since, as the model of that request
-    /// counts; of one that has not asked for any, all that it was given and has written.
-    async fn room_taken(
-        &self,
-        project: &ProjectId,
-        live: &Live,
-        profile: &[Arc<Card>],
-        own: Tokenizer,
-    ) -> Result<(u64, Tokenizer, bool), KernelError> {
         let tokens = |tokenizer, cards: &[Arc<Card>]| -> u64 {
             cards.iter().map(|card| u64::from(self.counts.card(tokenizer, card))).sum()
         };
+        let own = Tokenizer::for_model(config.get("model").and_then(Value::as_str).unwrap_or_default());
         let written = self.box_cards(project, live.output_box).await?.cards;
         if let Some((call, seen)) = self.last_call(project, live.turn_id).await? {
+            // What its last request had, with the tools that it named, and what it has written since, as that request counted
+            // and under its limits.
             let manifest = self.call_manifest(project, call).await?;
             let tokenizer = Tokenizer::from_name(&manifest.tokenizer).unwrap_or(own);
-            let since = written.get(seen as usize..).unwrap_or_default();
-            return Ok((u64::from(manifest.total_tokens) + tokens(tokenizer, since), tokenizer, true));
+            let since = tokens(tokenizer, written.get(seen as usize..).unwrap_or_default());
+            let sent = u64::from(manifest.total_tokens);
+            let left = |sent: u64| {
+                fit::left(manifest.window.unwrap_or(window), Some(manifest.reserve), sent + since)
+            };
+            let at_most = left(sent.saturating_sub(fit::droppable(&manifest.entries)));
+            return Ok(Some(Room { left: left(sent), at_most: Some(at_most), tokenizer }));
         }
+        // All that it was given and has written.
         let given = self.box_cards(project, live.context_box).await?.cards;
-        Ok((tokens(own, profile) + tokens(own, &given) + tokens(own, &written), own, false))
+        let taken = tokens(own, &profile) + tokens(own, &given) + tokens(own, &written);
+        let left = fit::left(window, number("reserve"), taken);
+        Ok(Some(Room { left, at_most: None, tokenizer: own }))
     }
 }

@@ -121,7 +121,7 @@ impl Kernel {
                 Some(rows) => self.pass_session(project, &rows.item).await,
                 None => None,
             };
-            self.load_more(project, &realm, &mut command, &mut snapshot).await?;
+            self.load_more(project, &realm, &mut command, &mut snapshot, now).await?;
             match self.try_on(project, caller, &command, &snapshot, (remember, known), now).await? {
                 Tried::Done(outcome, follow_up) => return Ok((Done::Fresh(outcome), follow_up)),
                 Tried::Refused(Rejection::Lost(agent)) => {
@@ -247,6 +247,7 @@ impl Kernel {
         realm: &Realm,
         command: &mut Command,
         snapshot: &mut Snapshot,
+        now: Option<Timestamp>,
     ) -> Result<(), KernelError> {
         if command.wants_calls() {
             let calls = self.store.calls(project, command.turn_id()).await?;
@@ -271,22 +272,22 @@ impl Kernel {
             }
         }
         let live = snapshot.head.as_ref().and_then(|head| head.live.as_deref());
-        let output = live.filter(|live| live.turn_id == command.turn_id()).map(|live| live.output_box);
-        let is_live = live.is_some();
-        let (context, delivered) =
-            (live.map(|live| live.context_box), live.and_then(|live| live.deliverable));
+        let live = live.filter(|live| live.turn_id == command.turn_id());
+        let output = live.map(|live| live.output_box);
+        let delivered = live.and_then(|live| live.deliverable);
         let named = command.named_cards();
         if let (Some(output), false) = (output, named.is_empty()) {
             self.load_members(project, realm, output, named, snapshot).await?;
         }
-        if let (Some(context), Some(card)) = (context, command.needs_showing(snapshot)) {
-            self.load_given(project, realm, context, card, snapshot).await?;
+        if let Some(card) = command.needs_showing(snapshot) {
+            self.load_given(project, realm, card, snapshot).await?;
         }
         if let (Some(card), true) = (delivered, command.wants_remains()) {
             let keys = Keys { cards: vec![card], ..Keys::default() };
             snapshot.cards.extend(self.store.load(realm, &keys).await?.cards);
         }
-        let undelivered = is_live && turn::delivered(snapshot, delivered, self.now()).is_none();
+        let now = now.unwrap_or_else(|| self.now());
+        let undelivered = output.is_some() && turn::delivered(snapshot, delivered, now).is_none();
         if command.wants_remains() && undelivered {
             let remains = self.remains(project, snapshot).await?;
             match command {
@@ -346,20 +347,26 @@ impl Kernel {
         Ok(())
     }
 
-    /// Whether a turn is given a card that it names.
+    /// Whether a card that a turn names was handed to it: by its context, by where its agent has written before, or by a box
+    /// that a result has named to it.
     async fn load_given(
         &self,
         project: &ProjectId,
         realm: &Realm,
-        context: BoxId,
         card: CardId,
         snapshot: &mut Snapshot,
     ) -> Result<(), KernelError> {
-        let keys = Keys { boxes: vec![context], ..Keys::default() };
-        let boxes = self.store.load(realm, &keys).await?.boxes;
-        if let Some(head) = boxes.get(&context)
-            && self.flat_ids(project, head).await?.contains(&card)
-        {
+        let Some(head) = &snapshot.head else { return Ok(()) };
+        let context = head.live.as_ref().map(|live| live.context_box);
+        let keys =
+            Keys { boxes: context.into_iter().chain(head.last_output_box).collect(), ..Keys::default() };
+        for shown in self.store.load(realm, &keys).await?.boxes.values() {
+            if self.flat_ids(project, shown).await?.contains(&card) {
+                snapshot.given.insert(card);
+                return Ok(());
+            }
+        }
+        if self.was_granted(project, &head.agent_id, card).await? {
             snapshot.given.insert(card);
         }
         Ok(())

@@ -5,7 +5,7 @@ use crate::{
     fixtures::{agent::box_head, box_id, card_id},
     handover::pack::Inherited,
 };
-use cardwire_model::{BoxHead, Write};
+use cardwire_model::{BoxHead, Write, limits};
 use serde_json::json;
 use std::{collections::HashSet, sync::Arc};
 
@@ -20,11 +20,17 @@ struct Cost {
 
 /// Of a fork with so many children that all inherit one box of so many cards.
 fn cost(children: usize, cards: u32) -> Cost {
+    cost_at(children, cards, 0)
+}
+
+/// The same of a box that nests so deep.
+fn cost_at(children: usize, cards: u32, depth: u16) -> Cost {
     let mut forking = Forking::of(children, &json!({}));
     let from = Arc::new(Inherited {
-        head: BoxHead { len: cards, entries: cards, ..box_head(box_id(70)) },
+        head: BoxHead { len: cards, entries: cards, depth, ..box_head(box_id(70)) },
         cards: (1..=u128::from(cards)).map(card_id).collect(),
         card_types: HashSet::new(),
+        copy: box_id(71),
     });
     for task in &mut forking.given.tasks {
         task.inherited = vec![Arc::clone(&from)];
@@ -59,6 +65,9 @@ fn cb_11_every_child_costs_as_much_as_the_one_before() {
     };
     // The instruction, the box as one entry, and the pointer.
     assert_eq!(child.entries, 3);
+    // Where it nests too deep to be referred to, all children refer to one copy of it.
+    let deep = cost_at(101, 5_000, limits::SEGMENT_DEPTH);
+    assert_eq!((deep.writes, deep.entries), (many.writes + 1, many.entries + 5_000));
     let expected = Cost {
         writes: one.writes + 100 * child.writes,
         entries: one.entries + 100 * child.entries,

@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     Decision, Moment, RefusalCode, Rejection,
+    handover::pack,
     pmo::{
         budget::Budget,
         calls::{self, Answered, Call},
@@ -36,8 +37,9 @@ pub struct Given {
     pub ancestors: Vec<AgentId>,
     /// Tokens that the caller's next request can still take, if its profile tells its window.
     pub left: Option<u64>,
-    /// The caller's turn has asked a model, so that it will ask again when it has the result.
-    pub has_asked: bool,
+    /// The same if that request leaves out all that it may. Of a turn that has asked a model: it will ask again when it has the
+    /// result.
+    pub at_most: Option<u64>,
     /// What the caller may still start.
     pub budget: Budget,
 }
@@ -95,6 +97,8 @@ pub fn decide(
     commit.writes.push(Write::CreateBatch(Box::new(batch.clone())));
     commit.writes.push(Write::AddEdge(Box::new(join_edge(&batch, EdgePhase::Request, moment))));
     commit.events.push(state_event(&batch, moment));
+    let inherited = given.tasks.iter().flat_map(|task| &task.inherited);
+    pack::add_copies(&mut commit, inherited, moment.now);
     let before = commit.writes.len();
     for (index, (task, given)) in fork.tasks.iter().zip(&given.tasks).enumerate() {
         add_branch(&mut commit, call, &batch, index as u32, task, given, moment)?;
@@ -147,7 +151,7 @@ fn check_room(
     given: &Given,
     moment: &Moment,
 ) -> Result<(), Rejection> {
-    let Some(left) = given.left.filter(|_| given.has_asked) else { return Ok(()) };
+    let Some(left) = given.at_most else { return Ok(()) };
     let branches = fork.tasks.len() as u32;
     // A call that the turn has made is part of what it has taken.
     let own = match call.carries_out {

@@ -138,7 +138,7 @@ impl Forking {
             parent: turn.map(|turn| parent.for_turn(turn)),
             ancestors: vec![],
             left: None,
-            has_asked: false,
+            at_most: None,
             budget: Budget::default(),
         };
         let (call, moment) = (call(&caller), parent.moment.clone());

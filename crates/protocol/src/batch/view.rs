@@ -26,8 +26,12 @@ pub struct View {
 /// The share of each branch in the result, in tokens. `left` is what the caller's next request can still take, if its
 /// profile tells its window: half of that is for what comes after, other forks included.
 pub fn share(left: Option<u64>, branches: u32) -> u32 {
-    let budget = left.map_or(limits::RESULT_TOKENS, |left| u32::try_from(left / 2).unwrap_or(u32::MAX));
-    budget.min(limits::RESULT_TOKENS_MAX) / branches.max(1)
+    let unbounded = limits::RESULT_TOKENS / branches.max(1);
+    let Some(left) = left else { return unbounded };
+    let budget = u32::try_from(left / 2).unwrap_or(u32::MAX).min(limits::RESULT_TOKENS_MAX);
+    let share = budget / branches.max(1);
+    // By its share alone a batch is known to be bounded.
+    if share == unbounded { share.saturating_sub(1) } else { share }
 }
 
 /// The share that a branch still has at the join, where `left` is what the caller's next request can take by then: it can

@@ -45,11 +45,8 @@ pub fn decide(
     let new = match (needs_flat(source), &command.flat) {
         (true, Some(flat)) => {
             let prefix = flat.get(..upto as usize).unwrap_or(flat);
-            let mut new = plain_box(command.box_id, Generation::FIRST, prefix, moment.now);
-            for entry in &mut new.entries {
-                entry.source = EntrySource::Inherited;
-            }
-            new
+            let new = plain_box(command.box_id, Generation::FIRST, prefix, moment.now);
+            copied_from(source, new)
         }
         (true, None) => return Err(Rejection::Conflict("the box changed while it was forked".to_owned())),
         (false, _) if upto == 0 => plain_box(command.box_id, Generation::FIRST, &[], moment.now),
@@ -63,6 +60,14 @@ pub fn decide(
     let outcome = new.head.clone();
     commit.writes.push(Write::CreateBox(new));
     Ok(Decision { commit, outcome })
+}
+
+/// Says of every card where it was copied from (PK-19).
+pub(crate) fn copied_from(source: &BoxHead, mut copy: NewBox) -> NewBox {
+    for entry in &mut copy.entries {
+        entry.source = EntrySource::Copied(source.box_id, source.generation);
+    }
+    copy
 }
 
 fn segment_box(box_id: BoxId, source: &BoxHead, len: u32, now: Timestamp) -> NewBox {
@@ -117,6 +122,7 @@ mod tests {
         depth(&mut snapshot, limits::SEGMENT_DEPTH);
         let new = fork(&snapshot, Some(1), Some(cards)).unwrap();
         assert_eq!((new.head.depth, new.entries.len()), (0, 1));
-        assert_eq!(new.entries[0].source, EntrySource::Inherited);
+        let source = EntrySource::Copied(fixtures::box_id(1), Generation::FIRST);
+        assert_eq!(new.entries[0].source, source);
     }
 }

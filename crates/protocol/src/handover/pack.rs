@@ -4,11 +4,18 @@
 //! each card came from is kept with the box, and the pack is an audit row of the same commit (PK-19).
 
 use super::{Handover, Order, PackRule, profile};
-use crate::{Decision, Moment, Rejection, decision::own_json};
+use crate::{
+    Decision, Moment, Rejection,
+    decision::own_json,
+    facts::{
+        fork_box::{copied_from, needs_flat},
+        plain_box,
+    },
+};
 use cardwire_model::{
     AgentId, AuditAction, BoxHead, BoxId, CanonicalJson, Card, CardDraft, CardId, Commit, Entry, EntrySource,
-    EventKind, InheritMode, Invalid, Item, NewAudit, NewBox, NewEvent, Origin, Profile, ProfileName,
-    ProjectId, Segment, Write, limits,
+    EventKind, Generation, InheritMode, Invalid, Item, NewAudit, NewBox, NewEvent, Origin, Profile,
+    ProfileName, ProjectId, Segment, Timestamp, Write, limits,
 };
 use serde_json::{Map, Value, json};
 use std::{collections::HashSet, sync::Arc};
@@ -88,6 +95,8 @@ pub struct Inherited {
     pub cards: Vec<CardId>,
     /// Their kinds, if [`Required::asks_for_kinds`].
     pub card_types: HashSet<String>,
+    /// A fresh id for a copy of it, which is made if it nests too deep to be referred to.
+    pub copy: BoxId,
 }
 
 /// A packed box.
@@ -212,11 +221,26 @@ pub fn decide(
     moment: &Moment,
 ) -> Result<Decision<Packed>, Rejection> {
     let mut commit = Commit::new(project.clone());
+    add_copies(&mut commit, inherited, moment.now);
     let outcome = assemble(command, target, inherited, moment)?.add_to(&mut commit);
     Ok(Decision { commit, outcome })
 }
 
-/// What the box will be. `inherited` are the boxes of [`boxes`], in that order.
+/// Adds the boxes that packed ones refer to instead of those that nest too deep: each once, however many in this commit
+/// inherit it (CB-11).
+pub fn add_copies<'a>(
+    commit: &mut Commit,
+    inherited: impl IntoIterator<Item = &'a Arc<Inherited>>,
+    now: Timestamp,
+) {
+    let mut copied = HashSet::new();
+    let deep = inherited.into_iter().filter(|from| from.is_too_deep() && !from.cards.is_empty());
+    for from in deep.filter(|from| copied.insert(from.copy)) {
+        commit.writes.push(Write::CreateBox(from.copied(now)));
+    }
+}
+
+/// What the box will be, after [`add_copies`]. `inherited` are the boxes of [`boxes`], in that order.
 pub fn assemble(
     command: &PackContext,
     target: &Target,
@@ -244,13 +268,12 @@ pub fn assemble(
     let context_box = BoxId::from_uuid(moment.fresh.uuid());
     let shown = shown(&pieces);
     Invalid::check_size("context_box_id", shown.len(), limits::BOX_CARDS, "cards")?;
-    let entries: Vec<Entry> = pieces.iter().flat_map(Piece::entries).collect();
-    let depth = entries.iter().any(|entry| matches!(entry.item, Item::Segment(_)));
-    let deepest = inherited.iter().filter(|from| !from.is_too_deep()).map(|from| from.head.depth).max();
+    let entries: Vec<Entry> = pieces.iter().map(Piece::entry).collect();
+    let depths = pieces.iter().filter_map(Piece::depth);
     let head = BoxHead {
         len: shown.len() as u32,
         entries: entries.len() as u32,
-        depth: if depth { deepest.unwrap_or(0) + 1 } else { 0 },
+        depth: depths.max().map_or(0, |deepest| deepest + 1),
         handover_hash: Some(handover.hash),
         ..BoxHead::empty(context_box, moment.now)
     };
@@ -272,26 +295,42 @@ enum Piece<'a> {
 }
 
 impl Piece<'_> {
-    /// One entry, whatever the length of an inherited box (CB-11); its cards one by one where nesting ends.
-    fn entries(&self) -> Vec<Entry> {
-        let source = EntrySource::Inherited;
-        match self {
-            Self::Card(id, source) => vec![Entry { item: Item::Card(*id), source: *source }],
-            Self::Box(from) if from.is_too_deep() => {
-                from.cards.iter().map(|id| Entry { item: Item::Card(*id), source }).collect()
-            }
+    /// One entry, whatever the length of an inherited box (CB-11).
+    fn entry(&self) -> Entry {
+        let (from, source) = match self {
+            Self::Card(id, source) => return Entry { item: Item::Card(*id), source: *source },
             Self::Box(from) => {
                 let BoxHead { box_id, generation, .. } = from.head;
-                let segment = Segment { box_id, generation, len: from.cards.len() as u32 };
-                vec![Entry { item: Item::Segment(segment), source }]
+                let at = |box_id, generation| Segment { box_id, generation, len: from.cards.len() as u32 };
+                match from.is_too_deep() {
+                    true => (at(from.copy, Generation::FIRST), EntrySource::Copied(box_id, generation)),
+                    false => (at(box_id, generation), EntrySource::Inherited),
+                }
             }
+        };
+        Entry { item: Item::Segment(from), source }
+    }
+
+    /// How deep the box nests that its entry refers to.
+    fn depth(&self) -> Option<u16> {
+        match self {
+            Self::Card(..) => None,
+            Self::Box(from) if from.is_too_deep() => Some(0),
+            Self::Box(from) => Some(from.head.depth),
         }
     }
 }
 
 impl Inherited {
     fn is_too_deep(&self) -> bool {
-        crate::facts::fork_box::needs_flat(&self.head)
+        needs_flat(&self.head)
+    }
+
+    /// Where nesting ends, a box of the same cards that starts anew.
+    fn copied(&self, now: Timestamp) -> NewBox {
+        let mut copy = copied_from(&self.head, plain_box(self.copy, Generation::FIRST, &self.cards, now));
+        copy.head.sealed = true;
+        copy
     }
 }
 

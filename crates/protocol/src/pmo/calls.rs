@@ -237,6 +237,11 @@ pub fn repeated(tool_call_id: String, standing: Standing, answer: Option<&Card>)
     Answered { tool_call_id, result_card, is_success, batch, is_due: false, joined, result, refused: None }
 }
 
+/// Whether the call can be written.
+pub fn check_card(call: &Call, moment: &Moment) -> Result<(), Invalid> {
+    call_card(call, &fresh_call_id(moment), moment).map(drop)
+}
+
 /// The call as a card of the caller.
 pub(crate) fn call_card(call: &Call, tool_call_id: &str, moment: &Moment) -> Result<Card, Invalid> {
     let content = json!({ "tool_name": call.tool, "arguments": call.args });

@@ -274,6 +274,7 @@ pub fn decide(
 ) -> Result<Decision<Delegated>, Rejection> {
     let mut commit = Commit::new(project.clone());
     given.budget.spend(&mut commit, 1)?;
+    pack::add_copies(&mut commit, &given.inherited, moment.now);
     let prepared = prepare(&mut commit, call, command, given, moment)?;
     let receipt = dispatch_to(&mut commit, call, tool_call_id, given, &prepared, None, moment)?;
     // The result names the box, and what a result names may be handed on.
@@ -351,7 +352,8 @@ pub fn result(receipt: &Receipt) -> Value {
     })
 }
 
-fn check_policy(call: &Call, parties: &Parties) -> Result<(), Rejection> {
+/// PM-14: before anything is told of the target.
+pub fn check_policy(call: &Call, parties: &Parties) -> Result<(), Rejection> {
     let policy = parties.policy.as_ref();
     let (profile, tags) = match &parties.target {
         Target::New(profile) => (&profile.name, &profile.tags),

@@ -144,9 +144,10 @@ fn note_tools(work: &mut Work<'_>, card: &Card, calls: &[ToolCall]) -> Result<()
     Ok(())
 }
 
-/// Whether a call that is not open was answered before, or by an earlier card of the same request.
+/// Whether a call that is not open was answered before, or by an earlier card of the same request. One that stands among
+/// `calls` without an answer was made after the rest was read: the commit finds it, and all is read again.
 fn has_answer(work: &Work<'_>, calls: &[ToolCall], id: &str) -> bool {
-    calls.iter().any(|call| call.tool_call_id == id) || work.has_answered(id)
+    calls.iter().any(|call| call.tool_call_id == id && call.answer.is_some()) || work.has_answered(id)
 }
 
 fn answered(id: &str) -> Rejection {
@@ -234,7 +235,7 @@ mod tests {
         fixtures::{agent::TestAgent, card_id},
         turn::report::AfterExecution,
     };
-    use cardwire_model::CanonicalJson;
+    use cardwire_model::{CanonicalJson, Write};
 
     fn draft(kind: &str, content: &Value, calls: Option<&Value>) -> CardDraft {
         let json = |value: &Value| CanonicalJson::parse(&value.to_string(), "x").unwrap();
@@ -277,6 +278,19 @@ mod tests {
         let again = agent.run(&agent.tool_call(&fence, "c1"));
         assert!(matches!(again, Err(Rejection::Conflict(_))), "{again:?}");
         agent.run(&agent.tool_call(&fence, "c2")).unwrap();
+    }
+
+    /// NF-05: whoever makes the same call at the same moment is not told that it has its answer.
+    #[test]
+    fn a_call_that_is_made_meanwhile_has_no_answer_for_that() {
+        let (mut agent, fence) = TestAgent::running();
+        let before = agent.for_turn(fence.turn_id);
+        agent.run(&agent.tool_call(&fence, "c1")).unwrap();
+        let cards = vec![agent.card("tool.call", r#"{"tool_name":"t","arguments":{}}"#, Some("c1"))];
+        let command = Append { fence, cards, calls: agent.calls.clone(), step: None };
+        let decision = decide(&before, &crate::fixtures::project(), &command, &agent.moment).unwrap();
+        let opens = |write: &Write| matches!(write, Write::OpenCall(call) if call.tool_call_id == "c1");
+        assert!(decision.commit.writes.iter().any(opens), "which the store refuses");
     }
 
     /// NF-05: also of one request.

@@ -293,12 +293,13 @@ fn add_existing(
     snapshot: &Snapshot,
     (fence, id): (&Fence, CardId),
 ) -> Result<CardId, Rejection> {
-    // It may be one of the cards that come with the finish itself.
+    // It may be one of the cards that come with the finish itself, new or known: whoever sends all of a card has it.
     let fresh = work.commit.writes.iter().find_map(|write| {
         let Write::PutCard(card) = write else { return None };
         (card.id == id).then_some(&card.kind)
     });
-    let kind = match fresh {
+    let repeated = snapshot.cards.get(&id).filter(|_| work.appended().contains(&id));
+    let kind = match fresh.or(repeated.map(|fact| &fact.kind)) {
         Some(kind) => kind,
         None => &named::card(snapshot, fence, id, work.moment)?.kind,
     };

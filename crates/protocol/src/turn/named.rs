@@ -1,5 +1,5 @@
 //! Cards that a command names by their ids: the answer to a call, or what a turn delivers (DP-16, WK-06). Whoever holds a turn
-//! and nothing more may name what the turn has been shown and what no turn has written: an id that it happens to know gives it
+//! and nothing more may name what was handed to it and what no turn has written: an id that it happens to know gives it
 //! nothing that another turn wrote (X-04, CB-15).
 
 use super::{
@@ -23,10 +23,17 @@ pub(super) fn card<'a>(
 }
 
 impl Command {
-    /// The card that it names and that only the context of the turn may still show it.
+    /// The card that it names, if it matters whether that was handed to the turn.
     pub fn needs_showing(&self, snapshot: &Snapshot) -> Option<CardId> {
         let (fence, id) = match self {
-            Self::Finish(finish) => (&finish.fence, finish.deliverable.card_id()?),
+            Self::Finish(finish) => {
+                let id = finish.deliverable.card_id()?;
+                // What comes with it is its own.
+                if finish.cards.iter().any(|new| new.card.id == id) {
+                    return None;
+                }
+                (&finish.fence, id)
+            }
             Self::Report(report) => (&report.fence, report.answer.card_id()?),
             Self::Start(_)
             | Self::Heartbeat(_)
@@ -134,6 +141,19 @@ mod tests {
             assert_eq!(outcome.is_ok(), is_taken, "{origin:?} {is_given}: {outcome:?}");
             assert_eq!(command.needs_showing(&agent.for_turn(held.turn_id)).is_some(), !is_taken || is_given);
         }
+    }
+
+    /// DP-10: of a card that another turn wrote before it was taken away, with an id of the worker's own making.
+    #[test]
+    fn a_deliverable_that_comes_with_the_finish_once_more_is_its_own() {
+        let (agent, held, id) = with_card("task.deliverable", r#""mine""#, None, Origin::Agent);
+        let mut command = TestAgent::finish_with(&held, Deliverable::Card(id));
+        if let Command::Finish(finish) = &mut command {
+            finish.cards = vec![turn::append::NewCard { card: agent.cards[&id].clone(), named: true }];
+        }
+        assert_eq!(command.needs_showing(&agent.for_turn(held.turn_id)), None);
+        let ended = run(&agent, &command, None);
+        assert!(matches!(ended, Ok(Outcome::Ended { deliverable, .. }) if deliverable == id), "{ended:?}");
     }
 
     /// WK-06: and a card that comes with the finish is a deliverable, too.

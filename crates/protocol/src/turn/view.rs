@@ -49,7 +49,7 @@ pub fn instruction<'a, C: AsRef<Card>>(
     let named = said.clone().filter(|(card, _)| card.as_ref().kind.as_str() == "task.instruction");
     let is_own = |(_, source): &(&'a C, EntrySource)| match source {
         EntrySource::Direct | EntrySource::Argument(_) | EntrySource::Parent => true,
-        EntrySource::Inherited => false,
+        EntrySource::Inherited | EntrySource::Copied(..) => false,
     };
     let own = named.clone().rfind(is_own);
     let asked = own

@@ -26,6 +26,7 @@ on_both! {
     batches_nest;
     batches_are_listed;
     a_dry_run_of_a_fork_writes_nothing;
+    a_parent_delivers_what_its_child_has_delivered;
     a_clone_and_a_reuse_are_branches_too;
     a_repeated_fork_is_one_fork;
     a_join_of_many_has_each_in_its_place;
@@ -467,6 +468,18 @@ async fn batches_are_listed(api: Api) {
     assert_eq!(rest["items"][0]["batch_id"], json!(ids[0]));
     api.get("/projects/p1/batches?status=odd").await.expect_error(400, "bad_request");
     api.get(&format!("/projects/p1/batches/batch_{NOBODY}")).await.expect_error(404, "not_found");
+}
+
+/// the join has given it the box.
+async fn a_parent_delivers_what_its_child_has_delivered(api: Api) {
+    let parent = boss(&api).await;
+    let answer = fork(&api, 1, json!({})).await;
+    let running = batch(&api, &batch_of(&answer)).await;
+    let child = children(&api, &running).await.remove(0);
+    let body = json!({ "status": "success", "deliverable": "found" });
+    let found = api.verb(&child, ":finish", body).await.expect(200)["deliverable_card_id"].clone();
+    let finish = json!({ "status": "success", "deliverable_card_id": found });
+    assert_eq!(api.verb(&parent, ":finish", finish).await.expect(200)["deliverable_card_id"], found);
 }
 
 /// PK-21

@@ -1,7 +1,7 @@
 //! Packing a context over HTTP (SPEC.md, Packing).
 
 use crate::support::{Api, NOBODY, Reply, on_both};
-use cardwire_model::ProjectId;
+use cardwire_model::{ProjectId, limits};
 use serde_json::{Value, json};
 
 on_both! {
@@ -10,6 +10,7 @@ on_both! {
     a_later_append_does_not_reach_a_packed_box;
     a_profile_is_found_by_its_name_or_the_only_one_like_it;
     a_dry_run_tells_and_writes_nothing;
+    pk_19_a_long_chain_of_packs_tells_every_source;
     a_repeated_pack_is_one_pack;
     packing_costs_the_same_whatever_is_inherited;
     packs_are_audited;
@@ -221,6 +222,45 @@ async fn a_dry_run_tells_and_writes_nothing(api: Api) {
     );
     dry(json!({ "input_box_ids": true })).await.expect_error(400, "bad_request");
     assert_eq!(census(&api).await, before);
+}
+
+/// PK-19, CB-11: where boxes nest too deep to be referred to, too.
+async fn pk_19_a_long_chain_of_packs_tells_every_source(api: Api) {
+    api.profile("p1").await;
+    api.agent("boss").await;
+    let ids = api.cards("p1", 3).await;
+    let mut source = api.make_box("p1", &ids).await;
+    let handover = rules(json!({ "inherit_context": { "include_boxes_from_args": ["box"] } }));
+    for _ in 0..=usize::from(limits::SEGMENT_DEPTH) {
+        let packed = pack(&api, json!({ "box": source }), handover.clone()).await.expect(201);
+        let context = packed["context_box_id"].as_str().unwrap().to_owned();
+        assert_eq!(api.shown("p1", &context).await[..3], ids);
+        let told = api.get(&format!("/projects/p1/boxes/{context}/provenance")).await.expect(200);
+        for card in &told["cards"].as_array().unwrap()[..3] {
+            let from = (&card["origin"], &card["box_id"], &card["generation"]);
+            assert_eq!(from, (&json!("box"), &json!(source), &json!(1)));
+        }
+        source = context;
+    }
+    // The last of them was a copy already, so that the next one refers again; the one before it is too deep for a fork.
+    let boxes = async || census(&api).await.1;
+    let forked = async |context: &str| {
+        let before = boxes().await;
+        let task = json!({ "target_strategy": "new", "target_ref": "Helper", "instruction": "x", "context_box_id": context });
+        let body = json!({ "caller_agent_id": "boss", "args": { "tasks": [task, task, task] } });
+        let answer = api.post("/projects/p1/pmo/fork_join:call", body).await.expect(200);
+        let id = answer["result"]["batch_id"].as_str().unwrap().to_owned();
+        let tasks = api.get(&format!("/projects/p1/batches/{id}")).await.expect(200)["tasks"].clone();
+        for task in tasks.as_array().unwrap() {
+            let context = task["context_box_id"].as_str().unwrap();
+            assert_eq!(api.shown("p1", context).await[1..4], ids);
+        }
+        boxes().await - before
+    };
+    let told = api.get(&format!("/projects/p1/boxes/{source}/provenance")).await.expect(200);
+    let deep = told["cards"][0]["box_id"].as_str().unwrap().to_owned();
+    // Contexts and outputs, and one copy of what all inherit.
+    assert_eq!((forked(&source).await, forked(&deep).await), (6, 7));
 }
 
 /// API-16

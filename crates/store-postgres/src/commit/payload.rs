@@ -61,7 +61,7 @@ pub(super) struct TurnWrites {
     pub(super) identity_edges: Vec<IdentityEdge>,
 }
 
-/// A row over which commits meet: a box, the head of an agent, a batch, a branch of it, or a session.
+/// A row over which commits meet: a box, the head of an agent, a batch, a branch of it, a session, or the project's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Touched {
     pub(super) row: Uuid,
@@ -92,6 +92,11 @@ impl Touched {
     /// A session, likewise.
     pub(super) fn session(key: &SessionKey) -> Self {
         Self::named(&format!("session/{key}"))
+    }
+
+    /// The row of the project.
+    fn project(with: With) -> Self {
+        Self { with, ..Self::named("project") }
     }
 
     fn named(name: &str) -> Self {
@@ -135,6 +140,7 @@ impl Payload {
             beyond_appends,
             locks_boxes,
             mut alone,
+            project,
             ..
         } = stages;
         boxes.sort_unstable();
@@ -149,6 +155,7 @@ impl Payload {
         rows.extend(made_boxes.into_iter().map(|box_id| Touched::card_box(box_id, with)));
         rows.extend(pmo.touched());
         rows.extend(sessions.touched());
+        rows.extend(project.map(Touched::project));
         alone |= !later.is_empty();
         Self {
             realm,
@@ -308,6 +315,46 @@ mod tests {
         commit.expect.clear();
         commit.writes.push(Write::SealBox { box_id: BOX });
         assert!(Payload::new(commit).rows[0].with == With::None);
+    }
+
+    /// CB-12, X-10: operators add to one box together, and a turn that comes to write it waits for them.
+    #[test]
+    fn cards_for_a_box_that_is_nobodys_travel_together() {
+        let with = |agent: Option<&str>, writes: Vec<Write>| {
+            let mut commit = Commit::new(Realm::System);
+            commit.writes = writes;
+            let agent_id = agent.map(|agent| agent.parse().unwrap());
+            commit.expect.push(Expect::OutputFree { box_id: BOX, agent_id });
+            let payload = Payload::new(commit);
+            assert!(payload.locks_boxes && payload.boxes == [BOX.uuid()]);
+            payload.rows[0].with
+        };
+        assert_eq!(with(None, vec![append(1)]), With::SameTransaction);
+        assert_eq!(with(Some("a"), vec![append(1)]), With::None);
+        assert_eq!(with(None, vec![]), With::None);
+        assert_eq!(with(None, vec![append(1), Write::SealBox { box_id: BOX }]), With::None);
+    }
+
+    /// Whoever holds the project's row is not waited for on the server.
+    #[test]
+    fn a_project_whose_row_is_held_is_a_row_like_others() {
+        let held = |expect: Option<Expect>, write: Option<Write>| {
+            let mut commit = Commit::new(Realm::System);
+            commit.expect.extend(expect);
+            commit.writes.extend(write);
+            Payload::new(commit).rows.iter().map(|touched| touched.with).collect::<Vec<_>>()
+        };
+        let delete = || {
+            let card_id = CardId::from_uuid(Uuid::from_u128(1));
+            Some(Write::DeleteCard { card_id, at: Timestamp::from_micros(0) })
+        };
+        let at = || Some(Expect::ProjectAt(Revision::FIRST));
+        assert_eq!(held(Some(Expect::OpenTurns { at_most: 1 }), None), [With::None]);
+        assert_eq!(held(at(), None), [With::Any]);
+        assert_eq!(held(None, delete()), [With::SameTransaction]);
+        assert_eq!(held(at(), delete()), [With::SameTransaction]);
+        assert_eq!(held(None, Some(append(1))), [With::SameTransaction], "the box");
+        assert_eq!(held(None, None), []);
     }
 
     fn head(agent: &str) -> Head {

@@ -170,7 +170,7 @@ impl Composite for EntryRow<'_> {
         row.put(&Type::UUID, &segment.map(|segment| segment.box_id.uuid()))?;
         row.put(&Type::INT8, &segment.map(|segment| i64::from(segment.generation.get())))?;
         row.put(&Type::INT8, &segment.map(|segment| i64::from(segment.len)))?;
-        row.put(&Type::TEXT, &source)?;
+        row.put(&Type::TEXT, &source.as_ref())?;
         row.put(&Type::INT4, &rule.map(i32::from))
     }
 }

@@ -10,7 +10,7 @@
 
 use super::{
     passages::PassageWrite,
-    payload::TurnWrites,
+    payload::{TurnWrites, With},
     pmo::PmoWrites,
     rest::{self, Rest},
     row::{Append, HeadWrite, InboxUpdate, Output, Seal},
@@ -124,6 +124,8 @@ pub(super) struct Stages {
     pub(super) beyond_appends: bool,
     pub(super) locks_boxes: bool,
     pub(super) alone: bool,
+    /// What others may do to the project's row meanwhile, if this commit holds it.
+    pub(super) project: Option<With>,
 }
 
 impl Stages {
@@ -155,6 +157,8 @@ impl Stages {
             }
             Write::DeleteCard { card_id, at } => {
                 self.changed.insert(Changed::Card(card_id));
+                // Deletions are counted in the project's row.
+                self.hold_project(With::SameTransaction);
                 let row = json!({ "card_id": card_id.uuid().to_string(), "at": at.micros() });
                 self.last().rest.push("delete_card", &row);
             }
@@ -183,10 +187,12 @@ impl Stages {
             }
             Write::CreateProject(project) => {
                 self.alone = true;
+                self.hold_project(With::None);
                 self.stage(Row::Project, Kind::Create).rest.push("create_project", &rest::project(&project));
             }
             Write::UpdateProject(project) => {
                 self.alone = true;
+                self.hold_project(With::None);
                 self.stage(Row::Project, Kind::Update).rest.push("update_project", &rest::project(&project));
             }
             Write::CreateToken(token) => {
@@ -277,6 +283,11 @@ impl Stages {
         }
     }
 
+    /// Notes that the project's row is held: what is stricter counts.
+    fn hold_project(&mut self, with: With) {
+        self.project = Some(self.project.map_or(with, |held| held.min(with)));
+    }
+
     /// Notes when the commit contradicts itself.
     fn note(&mut self, outcome: Result<(), Conflict>) {
         if let Err(conflict) = outcome {
@@ -310,7 +321,10 @@ impl Stages {
                 });
                 self.first.rest.push("open_box", &row);
             }
-            Expect::ProjectAt(revision) => self.first.rest.push("project_at", &json!(revision.get())),
+            Expect::ProjectAt(revision) => {
+                self.hold_project(With::Any);
+                self.first.rest.push("project_at", &json!(revision.get()));
+            }
             Expect::ChainAt(head) => {
                 self.alone = true;
                 self.first.rest.push("chain_at", &rest::chain(&head));
@@ -318,12 +332,15 @@ impl Stages {
             Expect::OpenTurns { at_most } => {
                 // Those that travel with it would not be counted.
                 self.alone = true;
+                self.hold_project(With::None);
                 self.first.rest.push("open_turns", &json!(at_most));
             }
             Expect::OutputFree { box_id, agent_id } => {
                 let box_id = box_id.uuid();
                 self.boxes.push(box_id);
-                self.beyond_appends = true;
+                // Whoever only adds to a box that is nobody's finds it so for the others that travel with it as well: none of
+                // them gives it to anybody.
+                self.beyond_appends |= agent_id.is_some() || self.first.append_to(box_id).is_none();
                 self.locks_boxes = true;
                 self.turns.outputs.push(Output { box_id, agent_id });
             }

@@ -6,8 +6,8 @@ use crate::{
     scratch::{Scratch, create_project},
 };
 use cardwire_model::{
-    Batch, BatchId, BatchStatus, Branch, BranchKey, BranchStatus, Commit, Grant, ProjectId, TaskStatus,
-    TurnId, Write,
+    Batch, BatchId, BatchStatus, Branch, BranchKey, BranchStatus, Commit, Expect, Grant, ProjectId,
+    TaskStatus, TurnId, Write,
 };
 use cardwire_store::{BatchFilter, Batches, Store};
 use cardwire_store_postgres::PostgresStore;
@@ -88,6 +88,9 @@ impl Fork {
         );
         assert_eq!(store.spent(project, self.turn).await.unwrap() as usize, round + 1);
         assert!(store.open_turns(project, 3).await.unwrap() > 0);
+        let mut counted = Commit::new(project.clone());
+        counted.expect.push(Expect::OpenTurns { at_most: 3 });
+        assert_eq!(store.commit(counted).await.is_err(), round > 0, "the child, and then thousands");
         let after = (project.clone(), BatchId::from_uuid(uuid::Uuid::max()));
         assert_eq!(store.running_batches(Some(&after), 5).await.unwrap(), []);
     }

@@ -116,13 +116,14 @@ pub async fn box_cards_hydrates_cards_and_leaves_segments(store: Arc<dyn Store>)
 /// PK-19: an entry says why it is there.
 pub async fn every_source_of_an_entry_is_kept(store: Arc<dyn Store>) {
     let mut case = Case::new(store).await;
-    let cards = case.put(&["a", "b", "c", "d", "e"]).await;
+    let cards = case.put(&["a", "b", "c", "d", "e", "f"]).await;
     let sources = [
         EntrySource::Direct,
         EntrySource::Argument(0),
         EntrySource::Argument(9_999),
         EntrySource::Inherited,
         EntrySource::Parent,
+        EntrySource::Copied(case.ids.card_box(), Generation::new(7)),
     ];
     let mut new = BoxBuilder::new(case.ids.card_box());
     for (card, source) in cards.into_iter().zip(sources) {

@@ -8,7 +8,7 @@ use crate::{
     chain::seal,
     fixtures::{BoxBuilder, ProjectBuilder, project_id},
 };
-use cardwire_model::{BoxHead, CardId, Commit, EntrySource, Expect, Realm, Write};
+use cardwire_model::{BoxHead, CardId, Commit, EntrySource, Expect, Generation, Realm, Write};
 
 type Recipe = fn(&mut Generator, &mut Commit) -> Option<()>;
 
@@ -167,10 +167,11 @@ impl Generator {
     fn filled(&mut self, realm: &Realm, mut new: BoxBuilder) -> BoxBuilder {
         let mut used = vec![];
         for _ in 0..self.rng.below(4) {
-            let source = match self.rng.below(4) {
+            let source = match self.rng.below(5) {
                 0 => EntrySource::Argument(self.rng.below(5) as u16),
                 1 => EntrySource::Parent,
                 2 => EntrySource::Inherited,
+                3 => EntrySource::Copied(self.ids.card_box(), Generation::new(1 + self.rng.below(3) as u32)),
                 _ => EntrySource::Direct,
             };
             if let Some(card) = self.find_card(realm, |_, id| !used.contains(&id)) {

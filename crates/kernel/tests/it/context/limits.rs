@@ -208,7 +208,7 @@ async fn rp_04_so_many_grants_are_looked_into() {
     let lease = desk.turn_of("a", "s", "Why?").await;
     let call = desk.call(&lease, None).await.unwrap().call_id;
     let mut boxes: Vec<BoxId> = vec![];
-    for _ in 0..=limits::EXPLAINED_GRANTS {
+    for _ in 0..=limits::SEARCHED_GRANTS {
         let created = desk.kernel.create_box(&desk.project, &caller(), None, &[], None).await.unwrap();
         let Done::Fresh(Created::New(head)) = created else { panic!("no box") };
         boxes.push(head.box_id);
@@ -224,7 +224,7 @@ async fn rp_04_so_many_grants_are_looked_into() {
             desk.kernel.put_and_append(&desk.project, &caller(), boxes[place], drafts).await.unwrap();
         appended.added[0]
     };
-    let (last, beyond) = (put(limits::EXPLAINED_GRANTS - 1).await, put(limits::EXPLAINED_GRANTS).await);
+    let (last, beyond) = (put(limits::SEARCHED_GRANTS - 1).await, put(limits::SEARCHED_GRANTS).await);
     for (card, cause) in [(last, Cause::NotVisible), (beyond, Cause::NotGranted)] {
         let answer = desk.kernel.why(&desk.project, call, card).await.unwrap();
         assert_eq!(answer.why.cause, cause);

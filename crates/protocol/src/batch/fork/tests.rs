@@ -77,22 +77,23 @@ fn a_fork_takes_all_its_branches_from_the_budget_of_its_root() {
 #[test]
 fn a_fork_whose_least_result_does_not_fit_is_refused_to_a_turn_that_asks_a_model() {
     let mut forking = Forking::of(100, &json!({}));
-    forking.given.has_asked = true;
-    let mut refused = |left| {
-        forking.given.left = left;
+    forking.given.left = Some(0);
+    let mut refused = |at_most| {
+        forking.given.at_most = at_most;
         let refused = forking.decide().err()?;
         let Rejection::Refused(refusal) = refused else { panic!("{refused}") };
         Some(refusal.code)
     };
     let least = view::least(100);
-    assert_eq!(refused(None), None);
+    assert_eq!(refused(None), None, "nobody knows that it will ask");
     assert_eq!(refused(Some(least - 1)), Some(RefusalCode::ResultBudgetExceeded));
     // The call itself is written, too, where the turn has not made it yet.
     assert_eq!(refused(Some(least)), Some(RefusalCode::ResultBudgetExceeded));
     assert_eq!(refused(Some(least + 1_000)), None);
     forking.call.carries_out = Some("c1".to_owned());
-    forking.given.left = Some(least - 1);
-    assert!(forking.decide().is_err());
-    forking.given.has_asked = false;
-    assert!(!matches!(forking.decide(), Err(Rejection::Refused(_))), "nobody knows that it will ask");
+    for (at_most, fits) in [(least - 1, false), (least, true)] {
+        forking.given.at_most = Some(at_most);
+        let refused = matches!(forking.decide(), Err(Rejection::Refused(_)));
+        assert_eq!(refused, !fits, "{at_most}");
+    }
 }

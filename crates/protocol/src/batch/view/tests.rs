@@ -129,6 +129,11 @@ fn ob_03_a_share_becomes_smaller_at_the_join_and_never_larger() {
     let bounded = at_fork(Some(4_000));
     assert!(is_bounded(&bounded) && !is_bounded(&at_fork(None)));
     assert_eq!(bounded.result_tokens, 200);
+    // However much is left, and however many share it.
+    for (left, branches) in [(131_072, 1), (131_000, 1_000), (130_000, 1_000), (139_999, 10_000)] {
+        let fork = |left| Batch { branches, result_tokens: share(left, branches), ..bounded.clone() };
+        assert!(is_bounded(&fork(Some(left))) && !is_bounded(&fork(None)), "{left}");
+    }
     for (left, expected) in
         [(Some(8_000), 200), (Some(4_000), 200), (Some(1_000), 50), (Some(0), 0), (None, 200)]
     {

@@ -35,7 +35,7 @@ fn inherited(n: u128, cards: &[u128], depth: u16) -> Inherited {
     let cards: Vec<_> = cards.iter().copied().map(card_id).collect();
     let len = cards.len() as u32;
     let head = BoxHead { len, entries: len, depth, ..BoxHead::empty(box_id(n), Timestamp::from_micros(0)) };
-    Inherited { head, cards, card_types: HashSet::new() }
+    Inherited { head, cards, card_types: HashSet::new(), copy: box_id(n + 1_000) }
 }
 
 fn shared(inherited: &[Inherited]) -> Vec<Arc<Inherited>> {
@@ -252,13 +252,27 @@ fn pk_13_a_box_is_inherited_as_one_entry_of_the_cards_it_shows_now() {
 }
 
 #[test]
-fn past_the_nesting_limit_cards_are_written_out() {
+fn past_the_nesting_limit_cards_are_written_out_once() {
     let command = command(json!({}), &inherit(json!(["b"])));
     let deep = [inherited(1, &[1, 2], limits::SEGMENT_DEPTH), inherited(2, &[3], limits::SEGMENT_DEPTH - 1)];
     let assembly = pack(&command, &deep).unwrap();
-    assert_eq!((assembly.new_box.entries.len(), assembly.new_box.head.depth), (3, limits::SEGMENT_DEPTH));
+    assert_eq!((assembly.new_box.entries.len(), assembly.new_box.head.depth), (2, limits::SEGMENT_DEPTH));
     let assembly = pack(&command, &deep[..1]).unwrap();
-    assert_eq!((assembly.new_box.entries.len(), assembly.new_box.head.depth), (2, 0));
+    assert_eq!((assembly.new_box.entries.len(), assembly.new_box.head.depth), (1, 1));
+    let source = EntrySource::Copied(box_id(1), Generation::FIRST);
+    let copy = Segment { box_id: deep[0].copy, generation: Generation::FIRST, len: 2 };
+    assert_eq!(assembly.new_box.entries, [Entry { item: Item::Segment(copy), source }]);
+    // However many there are in one commit (CB-11).
+    let mut commit = Commit::new(project());
+    let deep = shared(&deep);
+    add_copies(&mut commit, deep.iter().chain(&deep), moment().now);
+    let made = |write: &Write| {
+        let Write::CreateBox(new) = write else { return None };
+        Some((new.head.box_id, new.head.sealed, new.entries.clone()))
+    };
+    let made: Vec<_> = commit.writes.iter().filter_map(made).collect();
+    let entry = |n| Entry { item: Item::Card(card_id(n)), source };
+    assert_eq!(made, [(deep[0].copy, true, vec![entry(1), entry(2)])]);
 }
 
 #[test]

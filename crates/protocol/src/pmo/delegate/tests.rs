@@ -105,7 +105,12 @@ fn box_head(n: u128) -> BoxHead {
 
 fn given(target: Target, inherited: &[u128]) -> Given {
     let from = |n: &u128| {
-        Arc::new(Inherited { head: box_head(*n), cards: vec![card_id(*n)], card_types: HashSet::new() })
+        Arc::new(Inherited {
+            head: box_head(*n),
+            cards: vec![card_id(*n)],
+            card_types: HashSet::new(),
+            copy: box_id(999),
+        })
     };
     let known = [50, 60].map(|n| (box_id(n), box_head(n)));
     Given {

@@ -30,7 +30,7 @@ fn targets() -> [Target; 3] {
 fn source(n: u128, cards: &[u128]) -> Arc<Inherited> {
     let cards: Vec<_> = cards.iter().copied().map(card_id).collect();
     let head = BoxHead { len: cards.len() as u32, ..box_head(n) };
-    Arc::new(Inherited { head, cards, card_types: HashSet::new() })
+    Arc::new(Inherited { head, cards, card_types: HashSet::new(), copy: box_id(999) })
 }
 
 fn run(call: &Call, command: &Delegate, given: &Given) -> Result<Decision<Delegated>, Rejection> {
