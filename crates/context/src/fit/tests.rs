@@ -5,7 +5,7 @@ use crate::{
     fixtures::{block_card, block_of, call, history, human, piece_of, result, story::any_story, thought},
     lint::{Linted, Rule, lint},
 };
-use cardwire_model::Card;
+use cardwire_model::{Card, Source};
 use proptest::prelude::*;
 use std::collections::HashSet;
 
@@ -24,6 +24,23 @@ fn numbers(pieces: &[Piece<'_>]) -> Vec<u128> {
 
 fn kept(pieces: &[Piece<'_>], tokens: u32) -> Vec<u128> {
     numbers(&fit(pieces.to_vec(), window(tokens)).unwrap().kept)
+}
+
+/// OB-03: what the next request may leave out is what this one could have.
+#[test]
+fn what_may_go_is_what_is_left_out_first() {
+    let entry = |layer, tokens| ManifestEntry {
+        layer,
+        context_key: None,
+        source: Source::Card(cardwire_model::CardId::from_uuid(uuid::Uuid::nil())),
+        cards: 1,
+        tokens,
+        cause: Cause::Collected,
+    };
+    let all: Vec<_> = Layer::ALL.iter().map(|layer| entry(*layer, 1)).collect();
+    let going = [Layer::Checkpoint, Layer::Experience, Layer::Knowledge, Layer::Todo, Layer::Extra];
+    assert_eq!(droppable(&all), 5);
+    assert_eq!(droppable(&going.map(|layer| entry(layer, 7))), 35);
 }
 
 /// OB-02

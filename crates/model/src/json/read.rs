@@ -39,9 +39,13 @@ fn reason(error: &serde_json::Error) -> String {
         None => &text,
     };
     // What a type is called here means nothing to a client.
-    match text.split_once(", expected struct ") {
-        Some((found, _)) => format!("{found}, expected an object"),
-        None => text.to_owned(),
+    match text.rsplit_once(", expected ") {
+        Some((found, kind)) if kind.starts_with("struct ") => format!("{found}, expected an object"),
+        Some((found, "u64" | "u32" | "u16" | "u8" | "usize" | "i64" | "i32" | "i16")) => {
+            format!("{found}, expected a whole number")
+        }
+        Some((found, "f64" | "f32")) => format!("{found}, expected a number"),
+        Some(_) | None => text.to_owned(),
     }
 }
 
@@ -98,7 +102,10 @@ mod tests {
             assert_eq!(refused(text), format!("{field}: {expected}"), "{text}");
         }
         assert!(refused(r#"{"kind":{"with":[1]}}"#).starts_with("kind/with: "));
-        assert_eq!(refused(r#"{"inner":{"n":"x"}}"#), r#"inner/n: invalid type: string "x", expected i64"#);
+        assert_eq!(
+            refused(r#"{"inner":{"n":"x"}}"#),
+            r#"inner/n: invalid type: string "x", expected a whole number"#
+        );
         assert_eq!(refused(r#"{"kind":{"with":{}}}"#), "kind/with/n: is required");
         assert!(refused("{").starts_with("body: EOF"), "{}", refused("{"));
         assert!(refused(r#"{"inner":{"#).starts_with("inner: EOF"), "{}", refused(r#"{"inner":{"#));

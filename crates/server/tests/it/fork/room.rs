@@ -12,6 +12,7 @@ on_both! {
     ob_03_what_was_given_takes_room_before_the_first_request;
     ob_03_what_a_model_counts_as_more_than_the_estimate_fits_all_the_same;
     ob_03_a_fork_whose_least_result_does_not_fit_is_refused;
+    ob_03_a_history_that_goes_refuses_no_fork;
 }
 
 const WINDOW: u64 = 8_000;
@@ -184,4 +185,27 @@ async fn ob_03_a_fork_whose_least_result_does_not_fit_is_refused(api: Api) {
     assert!(result["error"]["message"].as_str().unwrap().contains("200 tasks"), "{result}");
     assert_eq!(api.items("batches").await.len(), before);
     fork(&api, 5, json!({})).await;
+}
+
+/// What the next request may leave out is no reason to refuse.
+async fn ob_03_a_history_that_goes_refuses_no_fork(api: Api) {
+    let first = boss(&api).await;
+    think(&api, &first, 9).await;
+    api.finish(&first, "success").await;
+    let turn = json!({
+        "agent_id": "boss", "profile_box_id": first.lease["profile_box_id"], "output_box_id": first.output,
+        "context_box_id": api.context("Go on.").await,
+    });
+    api.send_turn(&turn).await.expect(201);
+    let mut parent = api.claim_with(json!({ "start": true })).await.remove(0);
+    let most = WINDOW - WINDOW / 8;
+    let before = asks(&api, &parent).await;
+    assert!((most - 1_100..=most).contains(&before), "as much of its history as fits: {before}");
+    for child in 0..2 {
+        let answer = fork(&api, 100, json!({})).await;
+        suspend(&api, &parent, &answer["tool_call_id"]).await;
+        end(&api, &batch_of(&answer)).await;
+        resume(&api, &mut parent).await;
+        assert!(asks(&api, &parent).await <= most, "{child}");
+    }
 }
