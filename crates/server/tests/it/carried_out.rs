@@ -2,6 +2,7 @@
 //! a turn's box.
 
 use crate::support::{Api, Leased, NOBODY, Reply, on_both};
+use cardwire_model::limits;
 use serde_json::{Value, json};
 
 on_both! {
@@ -13,6 +14,7 @@ on_both! {
     cb_08_a_box_of_another_project_is_not_there_for_a_turn_either;
     pk_21_a_dry_run_tells_whether_the_request_could_be_sent;
     pk_21_a_dry_run_goes_by_the_card_that_made_the_call;
+    pk_21_a_dry_run_refuses_a_call_that_no_card_holds;
     x_10_a_box_that_a_turn_writes_is_written_by_it_alone;
     pm_07_an_output_box_that_was_given_to_others_is_replaced;
     names_are_found_and_told_as_everywhere;
@@ -216,6 +218,17 @@ async fn pk_21_a_dry_run_tells_whether_the_request_could_be_sent(api: Api) {
     api.think(&worked, &"word ".repeat(200)).await;
     api.finish(&worked, "success").await;
     assert!(history().await >= nothing + 200, "{nothing}");
+}
+
+async fn pk_21_a_dry_run_refuses_a_call_that_no_card_holds(api: Api) {
+    api.profile("p1").await;
+    api.agent("boss").await;
+    let args = args(json!({ "instruction": "x".repeat(limits::CARD_BYTES) }));
+    for query in ["", "?dry_run=true"] {
+        let path = format!("/projects/p1/pmo/delegate_async:call{query}");
+        let body = json!({ "caller_agent_id": "boss", "args": args });
+        api.post(&path, body).await.expect_error(413, "too_large");
+    }
 }
 
 async fn pk_21_a_dry_run_goes_by_the_card_that_made_the_call(api: Api) {

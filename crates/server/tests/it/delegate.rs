@@ -1,7 +1,6 @@
 //! Handing work to agents over HTTP (SPEC.md, PMO handlers).
 
 use crate::support::{Api, Leased, NOBODY, Reply, on_both};
-use cardwire_model::limits;
 use serde_json::{Value, json};
 
 on_both! {
@@ -500,8 +499,6 @@ async fn a_dry_run_of_a_call_writes_nothing(api: Api) {
         (&json!(false), &json!([NOBODY]))
     );
     dry("delegate_async", json!({})).await.expect_error(400, "bad_request");
-    let large = json!({ "target_strategy": "new", "target_ref": "Helper", "instruction": "x".repeat(limits::CARD_BYTES) });
-    dry("delegate_async", large).await.expect_error(413, "too_large");
     dry("provision_agent", json!({ "agent_id": "a" })).await.expect_error(400, "bad_request");
     assert_eq!(census(&api).await, before);
 }
