@@ -77,7 +77,9 @@ impl Part {
             }
             Self::Next => {
                 if let Some(turn) = &mut into.turn {
-                    turn.next = records(row, at, rows::inbox_item)?;
+                    let one =
+                        |record: &Record<'_>| rows::readable(rows::inbox_item(record), "a turn that waits");
+                    turn.next = records(row, at, one)?.into_iter().flatten().collect();
                 }
             }
             Self::Head => into.head = optional_record(row, at, rows::head)?,

@@ -6,7 +6,8 @@ use crate::fixtures::{
     ProjectBuilder, SeededIds, agent_id, at, idle_head, live_head, project_id, turn_item, worker_target,
 };
 use cardwire_model::{
-    AgentId, Commit, Conflict, Head, Keys, Live, LiveState, Lost, Nudge, ProjectId, Realm, TurnEpoch, Write,
+    AgentId, Commit, Conflict, Head, InboxId, InboxItem, InboxStatus, Keys, Live, LiveState, Lost, Nudge,
+    ProjectId, Realm, TurnEpoch, Write,
 };
 use cardwire_store::{ClaimQuery, CommitError, DecideClaim, Horizon, Store};
 use std::sync::{Arc, Mutex};
@@ -161,6 +162,30 @@ pub async fn assert_an_unreadable_head_stops_nobody(
         store.claim(&query, look).await.unwrap();
         assert_eq!(*given.lock().unwrap(), expected[..limit.min(expected.len())], "{limit}");
     }
+}
+
+/// Makes the first of two turns that wait behind a live one unreadable with `damage`, and checks that the live one is still
+/// loaded, with the other behind it (NF-09, WD-13).
+pub async fn assert_an_unreadable_turn_stops_nobody(
+    store: &dyn Store,
+    damage: impl AsyncFn(&ProjectId, InboxId),
+) {
+    let (project, mut ids) = (project_id("p1"), SeededIds::new(13));
+    let box_id = ids.card_box();
+    let turns = [InboxStatus::Processing, InboxStatus::Queued, InboxStatus::Queued]
+        .map(|status| InboxItem { status, ..turn_item(&mut ids, "a", box_id) });
+    let mut commit = Commit::new(project.clone());
+    commit.writes.push(Write::CreateProject(ProjectBuilder::new(project.clone()).build()));
+    commit.writes.extend(turns.iter().map(|item| Write::Enqueue(Box::new(item.clone()))));
+    store.commit(commit).await.unwrap();
+    let keys = Keys { turn: Some(turns[0].turn_id), ..Keys::default() };
+    let waiting = async || {
+        let loaded = store.load(&Realm::from(project.clone()), &keys).await.unwrap().turn.unwrap();
+        loaded.next.iter().map(|item| item.id).collect::<Vec<_>>()
+    };
+    assert_eq!(waiting().await, [turns[1].id, turns[2].id]);
+    damage(&project, turns[1].id).await;
+    assert_eq!(waiting().await, [turns[2].id]);
 }
 
 fn moved_to(from: &Head, to: &Head, is_copied: bool) -> Write {

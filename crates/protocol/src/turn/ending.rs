@@ -233,13 +233,17 @@ fn go_on(
     let own = (held.live.output_box, work.output_len());
     let next = lease::next(&idle, &held.rows.next, snapshot, Some(own), work.moment)?;
     let mut guard = held.head.guard_move();
+    let mut gone = next.taken;
     if held.rows.next.is_empty() {
-        // Somebody who queues behind this turn meanwhile must find it ended, or be found here.
-        guard.queued = (0, 0);
+        // Somebody who queues behind this turn meanwhile must find it ended, or be found here. Where the count says that somebody
+        // waits already, and nobody does who can be read, the inbox is the truth.
+        gone = held.head.queued;
+        guard.queued = (gone, gone);
     }
     work.commit.writes.extend(next.writes);
     work.commit.events.extend(next.events);
-    work.commit.writes.push(copy::move_head(guard, next.head, -(next.taken as i32)));
+    let gone = i32::try_from(gone).unwrap_or(i32::MAX);
+    work.commit.writes.push(copy::move_head(guard, next.head, -gone));
     Ok(Decision { commit: work.commit, outcome })
 }
 

@@ -160,6 +160,16 @@ fn a_context_is_sealed_and_an_output_box_has_one_writer() {
     assert_eq!(refused(agent.try_dispatch(&command)), RefusalCode::OutputBoxInUse);
 }
 
+/// NF-09: a count of waiting turns that nobody who can be read bears out holds no turn up.
+#[test]
+fn a_turn_ends_although_one_that_waits_cannot_be_read() {
+    let (mut agent, fence) = TestAgent::running();
+    agent.head.as_mut().unwrap().queued = 1;
+    agent.run(&TestAgent::finish(&fence)).unwrap();
+    let head = agent.head.as_ref().unwrap();
+    assert_eq!((head.status(), head.queued), (Status::Idle, 0));
+}
+
 /// WK-06, NF-04, WD-02
 #[test]
 fn a_finished_turn_leaves_one_event_one_deliverable_and_an_idle_agent() {

@@ -9,7 +9,9 @@ use cardwire_store::{Horizon, RowFilter, Store, Turns};
 use cardwire_testkit::{
     SeededIds,
     fixtures::{at, turn_item},
-    lost::{assert_an_unreadable_head_stops_nobody, assert_copies_survive},
+    lost::{
+        assert_an_unreadable_head_stops_nobody, assert_an_unreadable_turn_stops_nobody, assert_copies_survive,
+    },
 };
 
 #[tokio::test]
@@ -35,6 +37,24 @@ async fn an_unreadable_head_stops_nobody() {
         assert_an_unreadable_head_stops_nobody(&store, async |project, agent| {
             let spoil = format!(
                 "UPDATE state_agent_state_head SET {damage} WHERE project_id = '{project}' AND agent_id = '{agent}'"
+            );
+            scratch.execute(&spoil).await;
+        })
+        .await;
+        store.close().await;
+    }
+}
+
+/// NF-09, WD-13
+#[tokio::test]
+async fn an_unreadable_turn_stops_nobody() {
+    for damage in ["worker_target = ''", "status = 'x'", "turn_epoch = -1"] {
+        let scratch = Scratch::new().await;
+        let store = scratch.open().await;
+        assert_an_unreadable_turn_stops_nobody(&store, async |project, item| {
+            let spoil = format!(
+                "UPDATE state_agent_inbox SET {damage} WHERE project_id = '{project}' AND inbox_id = '{}'",
+                item.uuid()
             );
             scratch.execute(&spoil).await;
         })

@@ -2,14 +2,14 @@
 
 use crate::{
     codec,
-    select::{all, one},
+    select::{all, one, readable},
     sql,
 };
 use cardwire_model::{
     AgentId, BoxId, Head, InboxId, InboxItem, Keys, Lost, Snapshot, TurnEpoch, TurnId, TurnRows,
     limits::POISON_ROWS,
 };
-use rusqlite::{Connection, Result, params};
+use rusqlite::{Connection, Result, Row, params};
 
 pub(super) fn load(conn: &Connection, realm: &str, keys: &Keys, snapshot: &mut Snapshot) -> Result<()> {
     if let Some(agent) = &keys.agent {
@@ -69,10 +69,11 @@ fn head_or_lost(conn: &Connection, realm: &str, keys: &Keys, snapshot: &mut Snap
 fn turn_rows(conn: &Connection, realm: &str, item: InboxItem) -> Result<TurnRows> {
     let key = (realm, item.turn_id.uuid().into_bytes());
     let next = params![realm, item.agent_id.as_str(), (POISON_ROWS + 1) as i64];
+    let waiting = |row: &Row<'_>| readable(codec::inbox_item(row), "a turn that waits");
     Ok(TurnRows {
         calls: all(conn, sql::TURN_CALLS, key, codec::tool_call)?,
         reports: all(conn, sql::TURN_REPORTS, key, codec::inbox_item)?,
-        next: all(conn, sql::NEXT_TURNS, next, codec::inbox_item)?,
+        next: all(conn, sql::NEXT_TURNS, next, waiting)?.into_iter().flatten().collect(),
         item,
     })
 }

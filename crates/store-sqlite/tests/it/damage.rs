@@ -5,7 +5,9 @@ use cardwire_store::{ClaimQuery, DecideClaim, Horizon, RowFilter, Store, Turns};
 use cardwire_testkit::{
     ProjectBuilder, SeededIds,
     fixtures::{at, project_id, turn_item, worker_target},
-    lost::{assert_an_unreadable_head_stops_nobody, assert_copies_survive},
+    lost::{
+        assert_an_unreadable_head_stops_nobody, assert_an_unreadable_turn_stops_nobody, assert_copies_survive,
+    },
 };
 use rusqlite::params;
 use std::sync::{Arc, Mutex};
@@ -31,6 +33,22 @@ async fn an_unreadable_head_stops_nobody() {
             let spoil =
                 format!("UPDATE state_agent_state_head SET {damage} WHERE project_id = ?1 AND agent_id = ?2");
             assert_eq!(conn.execute(&spoil, params![project.as_str(), agent.as_str()]).unwrap(), 1);
+        })
+        .await;
+    }
+}
+
+/// NF-09, WD-13
+#[tokio::test]
+async fn an_unreadable_turn_stops_nobody() {
+    for damage in ["worker_target = ''", "status = 'x'", "agent_turn_id = x'00'"] {
+        let (store, directory) = crate::fresh();
+        let conn = crate::connect(&directory);
+        assert_an_unreadable_turn_stops_nobody(&store, async |project, item| {
+            let spoil =
+                format!("UPDATE state_agent_inbox SET {damage} WHERE project_id = ?1 AND inbox_id = ?2");
+            let row = params![project.as_str(), item.uuid().into_bytes()];
+            assert_eq!(conn.execute(&spoil, row).unwrap(), 1);
         })
         .await;
     }
