@@ -22,6 +22,8 @@ pub(super) enum End<'a> {
         error: Option<&'a str>,
         error_code: Option<&'a str>,
         remains: &'a Remains,
+        /// Cards come with it.
+        brings: bool,
     },
     /// Its tools say so (WK-08).
     Tools(ToolEnd),
@@ -126,9 +128,11 @@ pub(super) fn end(
         }
     };
     let deliverable = deliver(&mut work, snapshot, &end)?;
-    // The holder of a turn can do something about a box that takes no more; nobody else can.
-    if work.is_writable() || matches!(end, End::Finished { .. }) {
+    // A box that takes no more holds up what its holder brings, and can keep for itself; never the end as such.
+    if work.is_writable() || matches!(end, End::Finished { brings: true, .. }) {
         work.append(true)?;
+    } else {
+        work.leave_out();
     }
     let ended = Ended {
         status,

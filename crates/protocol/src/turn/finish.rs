@@ -81,6 +81,7 @@ pub fn decide(
     let held = fence::hold(snapshot, project, &command.fence, &[Status::Running])?;
     let mut work = Work::new(held, moment);
     ending::write_cards(&mut work, snapshot, &command.cards, &command.calls)?;
+    let brings = !work.appended().is_empty();
     if let Some(step) = &command.step {
         step.check().map_err(|wrong| wrong.under("step"))?;
         step::write(&mut work, snapshot, step)?;
@@ -92,6 +93,7 @@ pub fn decide(
         error: command.error.as_deref(),
         error_code: command.error_code.as_deref(),
         remains: &command.remains,
+        brings,
     };
     ending::end(work, snapshot, end)
 }
@@ -102,5 +104,48 @@ pub(super) fn check_text(field: &str, text: Option<&str>) -> Result<(), Invalid>
         Some(text) if text.contains('\0') => Err(Invalid::field(field, "must not contain NUL")),
         Some(text) => Invalid::check_size(field, text.chars().count(), limits::ERROR_CHARS, "characters"),
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        fixtures::{agent::TestAgent, project},
+        turn::{self, Command},
+    };
+    use cardwire_model::Write;
+
+    /// WK-06, SEC-07: what a full output box does not take is there all the same, and the turn ends with it.
+    #[test]
+    fn a_turn_whose_output_box_is_full_ends_with_its_deliverable() {
+        for (brings, len, fits) in [
+            (false, limits::BOX_CARDS, true),
+            (true, limits::BOX_CARDS - 2, true),
+            (true, limits::BOX_CARDS - 1, false),
+        ] {
+            let (agent, fence) = TestAgent::running();
+            let output = agent.head.as_ref().unwrap().live.as_ref().unwrap().output_box;
+            let mut rows = agent.for_turn(fence.turn_id);
+            rows.boxes.get_mut(&output).unwrap().len = len as u32;
+            let mut command = TestAgent::finish(&fence);
+            if let (Command::Finish(finish), true) = (&mut command, brings) {
+                finish.cards = vec![agent.card("agent.thought", r#""t""#, None)];
+            }
+            let ended = turn::decide(&rows, &project(), &command, &agent.moment);
+            assert_eq!(ended.is_ok(), fits, "{brings} {len}: {ended:?}");
+            let Ok(Decision { commit, outcome: Outcome::Ended { deliverable, .. } }) = ended else {
+                continue;
+            };
+            let put = |write: &Write| matches!(write, Write::PutCard(card) if card.id == deliverable);
+            assert!(commit.writes.iter().any(put));
+            let appends = commit.writes.iter().any(|write| matches!(write, Write::AppendCards { .. }));
+            assert_eq!(appends, brings, "{len}");
+            let range = commit.writes.iter().find_map(|write| {
+                let Write::UpdateInbox { item, .. } = write else { return None };
+                item.ended.as_ref().map(|ended| ended.output.1)
+            });
+            assert_eq!(range, Some(limits::BOX_CARDS as u32));
+        }
     }
 }
