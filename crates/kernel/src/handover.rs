@@ -1,7 +1,7 @@
 //! Packing: read the boxes and the profile that a handover names, decide, commit; or only say what would be packed.
 
 use crate::{Caller, Done, Kernel, KernelError, Remember, WouldSend, execute::Plan};
-use cardwire_model::{BoxId, Card, CardId, Keys, Profile, ProfileName, ProjectId, Realm, limits};
+use cardwire_model::{AgentId, BoxId, Card, CardId, Keys, Profile, ProfileName, ProjectId, Realm, limits};
 use cardwire_protocol::{
     Rejection,
     handover::{
@@ -146,6 +146,31 @@ impl Kernel {
                 return Ok(profile::resolve(name, &similar)?.clone());
             }
         }
+    }
+
+    /// Whether a box that shows the card was handed to the agent by a result.
+    pub(crate) async fn was_granted(
+        &self,
+        project: &ProjectId,
+        agent: &AgentId,
+        card: CardId,
+    ) -> Result<bool, KernelError> {
+        let (mut after, mut looked_at) = (None, 0);
+        while looked_at < limits::SEARCHED_GRANTS {
+            let limit = limits::PAGE_MAX.min(limits::SEARCHED_GRANTS - looked_at);
+            let page = self.store.grants(project, agent, after, limit).await?;
+            for grant in &page {
+                if self.view_box(project, *grant, None).await?.card_ids().any(|id| id == card) {
+                    return Ok(true);
+                }
+            }
+            if page.len() < limit {
+                break;
+            }
+            looked_at += page.len();
+            after = page.last().copied();
+        }
+        Ok(false)
     }
 
     /// The boxes to inherit as they are now, and those that are not there.

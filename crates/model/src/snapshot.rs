@@ -67,7 +67,7 @@ pub struct Snapshot {
     pub boxes: HashMap<BoxId, BoxHead>,
     /// Those of `Keys::members` that are entries.
     pub members: HashSet<CardId>,
-    /// Of the cards that a command on a turn names, those that its context shows. Flattened by whoever loads.
+    /// Of the cards that a command on a turn names, those that were handed to it. Looked for by whoever loads.
     pub given: HashSet<CardId>,
     /// The token, if asked for and there.
     pub token: Option<Token>,

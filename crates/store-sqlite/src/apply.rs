@@ -13,6 +13,7 @@ pub(crate) use log::chain_head;
 
 use crate::{
     error::{store_error, write_error},
+    select::one,
     sql,
 };
 use cardwire_model::{Commit, Conflict, Expect, Write};
@@ -82,7 +83,12 @@ impl Apply<'_> {
                 Conflict::Box,
             ),
             Expect::OpenTurns { at_most } => {
-                self.holds(sql::EXPECT_OPEN_TURNS, params![self.realm, at_most], Conflict::OpenTurns)
+                let up_to = params![self.realm, at_most.saturating_add(1)];
+                let open = one(self.conn, sql::OPEN_TURNS, up_to, |row| row.get::<_, u32>(0));
+                match open.map_err(store_error)? {
+                    Some(open) if open > *at_most => Err(Conflict::OpenTurns.into()),
+                    Some(_) | None => Ok(()),
+                }
             }
         }
     }

@@ -96,7 +96,6 @@ statements! {
     EXPECT_PROJECT_AT = "expect/project_at";
     EXPECT_CHAIN_AT = "expect/chain_at";
     EXPECT_OUTPUT_FREE = "expect/output_free";
-    EXPECT_OPEN_TURNS = "expect/open_turns";
     PUT_CARD = "write/put_card";
     DELETE_CARD = "write/delete_card";
     COUNT_DELETION = "write/count_deletion";

@@ -167,31 +167,6 @@ impl Kernel {
         Ok(())
     }
 
-    /// Whether a box that shows the card was handed to the agent by a result.
-    pub(crate) async fn was_granted(
-        &self,
-        project: &ProjectId,
-        agent: &cardwire_model::AgentId,
-        card: CardId,
-    ) -> Result<bool, KernelError> {
-        let (mut after, mut looked_at) = (None, 0);
-        while looked_at < limits::SEARCHED_GRANTS {
-            let limit = limits::PAGE_MAX.min(limits::SEARCHED_GRANTS - looked_at);
-            let page = self.store.grants(project, agent, after, limit).await?;
-            for grant in &page {
-                if self.view_box(project, *grant, None).await?.card_ids().any(|id| id == card) {
-                    return Ok(true);
-                }
-            }
-            if page.len() < limit {
-                break;
-            }
-            looked_at += page.len();
-            after = page.last().copied();
-        }
-        Ok(false)
-    }
-
     /// Whether a summary, or one before it, stands for a card.
     async fn is_covered(
         &self,

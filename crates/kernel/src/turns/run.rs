@@ -8,7 +8,7 @@ use cardwire_model::{
     BoxId, CardDraft, CardId, InboxId, InboxStatus, Keys, ProjectId, Realm, Snapshot, Timestamp, limits,
 };
 use cardwire_protocol::{
-    Decision, Moment, Rejection,
+    Decision, Moment, Rejection, handover,
     idempotency::{self, Known},
     turn::{self, Command, Fence, Outcome, Remains, append::NewCard, fence, next_output_box, step::TakeStep},
 };
@@ -347,8 +347,7 @@ impl Kernel {
         Ok(())
     }
 
-    /// Whether a card that a turn names was handed to it: by its context, by where its agent has written before, or by a box
-    /// that a result has named to it.
+    /// Whether a card that a turn names was handed to it: by a box of its own, or by one that a result has named to its agent.
     async fn load_given(
         &self,
         project: &ProjectId,
@@ -357,9 +356,7 @@ impl Kernel {
         snapshot: &mut Snapshot,
     ) -> Result<(), KernelError> {
         let Some(head) = &snapshot.head else { return Ok(()) };
-        let context = head.live.as_ref().map(|live| live.context_box);
-        let keys =
-            Keys { boxes: context.into_iter().chain(head.last_output_box).collect(), ..Keys::default() };
+        let keys = Keys { boxes: handover::handed_over(head).collect(), ..Keys::default() };
         for shown in self.store.load(realm, &keys).await?.boxes.values() {
             if self.flat_ids(project, shown).await?.contains(&card) {
                 snapshot.given.insert(card);

@@ -13,6 +13,7 @@ mod desk;
 mod line;
 mod log;
 mod recall;
+mod room;
 mod sealing;
 mod sim;
 mod waiting;

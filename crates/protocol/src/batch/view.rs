@@ -12,7 +12,7 @@ const ENTRY: u32 = 48;
 const BARE_ENTRY: u32 = 24;
 /// The least that an entry takes, without any share, and the least that stands around all of them. No more than a model counts.
 const LEAST_ENTRY: u64 = 9;
-const LEAST_RESULT: u64 = 40;
+const LEAST_RESULT: u64 = 20;
 
 /// What became of a branch, as far as its deliverable tells.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use super::{args::Args, budget::Budget, calls::Call, policy};
 use crate::{
     Decision, Moment, Rejection,
     handover::{
-        Handover,
+        self, Handover,
         pack::{self, Inherited, PackContext, Packed, Reach, Required, Target as PackTarget},
         profile,
         recipe::Recipe,
@@ -181,15 +181,15 @@ impl Parties {
 
     /// Boxes that were handed to the caller.
     fn handed_over(&self) -> HashSet<BoxId> {
-        let live = self.caller_head.as_ref().and_then(|head| head.live.as_ref());
-        let of_turn = live.map(|live| [live.profile_box, live.context_box, live.output_box]);
-        let remembered = self.caller_head.as_ref().and_then(|head| head.last_output_box);
-        of_turn.into_iter().flatten().chain(remembered).chain([self.caller.profile_box]).collect()
+        let of_head = self.caller_head.iter().flat_map(handover::handed_over);
+        of_head.chain([self.caller.profile_box]).collect()
     }
 }
 
-/// What the target is given besides the instruction, in order (PM-09).
+/// What the target is given besides the instruction, in order (PM-09). Whoever may not have the target is told nothing of it
+/// (PM-14).
 pub fn boxes(call: &Call, command: &Delegate, parties: &Parties) -> Result<Vec<BoxId>, Rejection> {
+    check_policy(call, parties)?;
     if let Some(recipe) = &command.recipe {
         return pack::boxes(&call.args, &recipe.handover).map_err(in_args);
     }
@@ -352,8 +352,7 @@ pub fn result(receipt: &Receipt) -> Value {
     })
 }
 
-/// PM-14: before anything is told of the target.
-pub fn check_policy(call: &Call, parties: &Parties) -> Result<(), Rejection> {
+fn check_policy(call: &Call, parties: &Parties) -> Result<(), Rejection> {
     let policy = parties.policy.as_ref();
     let (profile, tags) = match &parties.target {
         Target::New(profile) => (&profile.name, &profile.tags),
