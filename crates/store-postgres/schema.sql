@@ -115,7 +115,8 @@ CREATE TYPE public.cw_head AS (
 	open_calls bigint,
 	marks bigint,
 	queued bigint,
-	updated_at bigint
+	updated_at bigint,
+	guard_revision bigint
 );
 
 ALTER TYPE public.cw_head OWNER TO cardwire_owner;
@@ -1289,7 +1290,10 @@ BEGIN
     WHERE u.op IN ('move', 'stay') AND h.project_id = u.project_id AND h.agent_id = u.agent_id
         AND h.turn_epoch = u.guard_epoch AND h.status = u.guard_status
         AND (u.guard_marks IS NULL OR h.marks = u.guard_marks)
-        AND h.queued BETWEEN u.queued_min AND u.queued_max AND h.queued + u.queued >= 0;
+        AND h.queued BETWEEN u.queued_min AND u.queued_max AND h.queued + u.queued >= 0
+        AND (u.guard_revision IS NULL OR u.guard_revision = (
+            SELECT a.revision FROM resource_project_agents a
+            WHERE a.project_id = u.project_id AND a.agent_id = u.agent_id));
     GET DIAGNOSTICS moved = ROW_COUNT;
     IF moved <> cardinality(in_heads) THEN
         RAISE EXCEPTION USING ERRCODE = 'CW001', MESSAGE = 'head';

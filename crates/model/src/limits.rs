@@ -58,6 +58,10 @@ pub const RECURSION_DEPTH_MAX: u32 = 100;
 pub const POISON_ROWS: usize = 5;
 /// Most turns whose rows a process keeps in memory from the commit that leased them to the one that moves them.
 pub const RECALLED_TURNS: usize = 4_000;
+/// Most agents, and most boxes, whose rows a process keeps in memory for the next turn.
+pub const RECALLED_AGENTS: usize = 4_000;
+/// How long a process reads before it dispatches in a project, after what it knew there was outdated: others write there as well.
+pub const RECALL_PAUSE_MS: i64 = 1_000;
 /// Most turns handed out by one claim.
 pub const CLAIM_TURNS: usize = 100;
 /// Longest wait of one claim.

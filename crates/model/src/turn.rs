@@ -2,7 +2,7 @@
 //!
 //! Invariant: an agent has at most one live turn, and its epoch rises whenever a turn is leased or taken away.
 
-use crate::{AgentId, BoxId, CardId, Channel, InboxId, StepId, Timestamp, TurnId, WorkerTarget};
+use crate::{AgentId, BoxId, CardId, Channel, InboxId, Revision, StepId, Timestamp, TurnId, WorkerTarget};
 
 /// Fencing number: may this actor still act? Never compared with a [`crate::Revision`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -159,6 +159,7 @@ impl Head {
             status: self.status(),
             marks: None,
             queued: (0, u32::MAX),
+            roster: None,
         }
     }
 
@@ -182,6 +183,8 @@ pub struct HeadGuard {
     pub marks: Option<u32>,
     /// At least and at most so many turns wait behind the live one.
     pub queued: (u32, u32),
+    /// With the agent's row in the roster at this revision; only moves look at it. No commit changes that row as well.
+    pub roster: Option<Revision>,
 }
 
 /// A small change to a head that does not move its turn.

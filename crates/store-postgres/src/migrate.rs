@@ -29,6 +29,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { number: 12, name: "lists", text: include_str!("../migrations/0012_lists.sql") },
     Migration { number: 13, name: "parent_steps", text: include_str!("../migrations/0013_parent_steps.sql") },
     Migration { number: 14, name: "card_origins", text: include_str!("../migrations/0014_card_origins.sql") },
+    Migration { number: 15, name: "listed_heads", text: include_str!("../migrations/0015_listed_heads.sql") },
 ];
 
 struct Migration {

@@ -20,6 +20,7 @@ const MIGRATIONS: &[(u32, &str, &str)] = &[
     (12, "lists", include_str!("../migrations/0012_lists.sql")),
     (13, "parent_steps", include_str!("../migrations/0013_parent_steps.sql")),
     (14, "card_origins", include_str!("../migrations/0014_card_origins.sql")),
+    (15, "listed_heads", include_str!("../migrations/0015_listed_heads.sql")),
 ];
 
 const LEDGER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

@@ -1,17 +1,21 @@
 //! Dispatching, leasing what waits, and rebuilding what was lost.
 
-use crate::{Caller, Done, Kernel, KernelError, Remember, execute::Plan};
+use crate::{
+    Caller, Done, Kernel, KernelError, Remember,
+    execute::{Loaded, Plan},
+};
 use cardwire_model::{
     AgentId, CardId, EdgePhase, InboxStatus, Keys, Primitive, ProjectId, Realm, Snapshot, Timestamp, TurnId,
     TurnPayload, limits,
 };
 use cardwire_protocol::{
-    Rejection,
+    Decision, Moment, Rejection, idempotency,
     turn::{
         Remains,
         dispatch::{self, Dispatch, Dispatched, Receipt},
         dispatch_next, next_output_box,
         rebuild::{self, Rebuilt, Since},
+        recall::idle,
     },
 };
 use cardwire_store::{CommitError, RowFilter};
@@ -74,10 +78,42 @@ impl Kernel {
         command: &Dispatch,
         remember: Option<&Remember<Dispatched>>,
     ) -> Result<Done<Dispatched>, KernelError> {
+        if let Some(dispatched) = self.dispatch_unread(project, caller, command, remember).await? {
+            return Ok(Done::Fresh(dispatched));
+        }
         let realm = Realm::from(project.clone());
         let plan = plan(&realm, caller, command, remember);
-        self.attempt(plan, 1, |loaded, moment| dispatch::decide(&loaded.snapshot, project, command, moment))
-            .await
+        let decide = |loaded: &Loaded, moment: &Moment| {
+            self.recall.idle.learn(project, &loaded.snapshot);
+            dispatch::decide(&loaded.snapshot, project, command, moment)
+        };
+        self.attempt(plan, 1, decide).await
+    }
+
+    /// Dispatches on what is known of an agent at rest. Nothing when something is not known, or is wrong: what was read says so.
+    async fn dispatch_unread(
+        &self,
+        project: &ProjectId,
+        caller: &Caller,
+        command: &Dispatch,
+        remember: Option<&Remember<Dispatched>>,
+    ) -> Result<Option<Dispatched>, KernelError> {
+        let moment = self.moment(caller);
+        let Some(rows) = self.recall.idle.rows(project, command, moment.now) else { return Ok(None) };
+        let decided = idle::dispatch(&rows, project, command, &moment);
+        let Ok(Decision { mut commit, outcome }) = decided else { return Ok(None) };
+        if let Some(remember) = remember {
+            let answer = (remember.render)(&outcome);
+            commit.writes.push(idempotency::remember(&remember.key, answer, moment.now));
+        }
+        match self.commit(commit).await {
+            Ok(()) => Ok(Some(outcome)),
+            Err(CommitError::Conflict(_)) => {
+                self.recall.idle.was_wrong(project, self.now());
+                Ok(None)
+            }
+            Err(CommitError::Store(error)) => Err(error.into()),
+        }
     }
 
     /// What the caller of an earlier dispatch was told (DP-10).

@@ -1,8 +1,11 @@
 //! Turns that this process has leased and that nobody is known to have touched since, as their commits left them: what the next
 //! command would read first. See [`recall`] for why that is safe.
 
+mod idle;
+
 use cardwire_model::{AgentId, CanonicalJson, Commit, ProjectId, Snapshot, Step, TurnId, limits};
 use cardwire_protocol::turn::recall;
+use idle::{Idle, Rested};
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -10,7 +13,10 @@ use std::{
 
 /// See above.
 #[derive(Default)]
-pub(crate) struct Recall(Mutex<Turns>);
+pub(crate) struct Recall {
+    turns: Mutex<Turns>,
+    pub(crate) idle: Idle,
+}
 
 #[derive(Default)]
 struct Turns {
@@ -24,11 +30,12 @@ pub(crate) struct Left {
     project: ProjectId,
     leased: Vec<(AgentId, TurnId, Snapshot)>,
     steps: Vec<Step>,
+    rested: Rested,
 }
 
 impl Recall {
     fn turns(&self) -> MutexGuard<'_, Turns> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.turns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The rows of a turn, if they are known.
@@ -45,9 +52,11 @@ impl Recall {
         }
     }
 
-    /// Forgets what a commit changes, and answers what is to be kept once it is applied: steps, and the turns that it starts.
+    /// Forgets what a commit changes, and answers what is to be kept once it is applied: steps, the turns that it starts, and the
+    /// agents that it leaves at rest.
     pub(crate) fn prepare(&self, commit: &Commit, started: Vec<Snapshot>) -> Option<Left> {
         let project = commit.realm.project()?;
+        let rested = self.idle.prepare(project, commit, recall::outdated(commit));
         let mut turns = self.turns();
         for agent in recall::outdated(commit) {
             turns.forget(project, agent);
@@ -62,12 +71,14 @@ impl Recall {
             Some((item.agent_id.clone(), item.turn_id, rows))
         };
         let leased: Vec<_> = started.into_iter().filter_map(named).collect();
-        (!leased.is_empty() || !steps.is_empty()).then(|| Left { project: project.clone(), leased, steps })
+        let leaves = !leased.is_empty() || !steps.is_empty() || !rested.is_empty();
+        leaves.then(|| Left { project: project.clone(), leased, steps, rested })
     }
 
     /// The commit was applied.
     pub(crate) fn keep(&self, left: Left) {
-        let Left { project, leased, steps } = left;
+        let Left { project, leased, steps, rested } = left;
+        self.idle.keep(&project, rested);
         let mut turns = self.turns();
         for step in steps {
             if let Some(rows) = turns.rows.get_mut(&(project.clone(), step.turn_id)) {
@@ -117,7 +128,7 @@ mod tests {
 
     fn leased(turns: std::ops::Range<usize>) -> Left {
         let leased = turns.map(|number| (agent(number), turn(number), Snapshot::default())).collect();
-        Left { project: project(), leased, steps: vec![] }
+        Left { project: project(), leased, steps: vec![], rested: Rested::default() }
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub(crate) struct Desk {
     pub(crate) clock: Arc<SharedClock>,
     pub(crate) project: ProjectId,
     profile_box: BoxId,
-    context_box: BoxId,
+    pub(crate) context_box: BoxId,
 }
 
 pub(crate) struct SharedClock(pub(crate) ManualClock);
@@ -118,11 +118,21 @@ impl Desk {
         output_box: Option<BoxId>,
         runtime_config: &str,
     ) -> Receipt {
-        let command = Dispatch {
+        let runtime_config = json(runtime_config);
+        let command = Dispatch { output_box, runtime_config, ..self.turn(agent, context_box) };
+        match self.kernel.dispatch(&self.project, &caller(), &command, None).await.unwrap() {
+            Done::Fresh(Dispatched::Accepted(receipt)) => *receipt,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// A turn to dispatch.
+    pub(crate) fn turn(&self, agent: &str, context_box: BoxId) -> Dispatch {
+        Dispatch {
             agent_id: Some(agent.parse::<AgentId>().unwrap()),
             profile_box: Some(self.profile_box),
             context_box: Some(context_box),
-            output_box,
+            output_box: None,
             turn_id: None,
             correlation_id: None,
             channel: Channel::public(),
@@ -133,14 +143,10 @@ impl Desk {
             branch: None,
             source_agent: None,
             display_name: None,
-            runtime_config: json(runtime_config),
+            runtime_config: json("{}"),
             queue_if_busy: true,
             emit_state_event: true,
             max_depth: limits::RECURSION_DEPTH,
-        };
-        match self.kernel.dispatch(&self.project, &caller(), &command, None).await.unwrap() {
-            Done::Fresh(Dispatched::Accepted(receipt)) => *receipt,
-            other => panic!("{other:?}"),
         }
     }
 

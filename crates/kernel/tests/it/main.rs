@@ -13,6 +13,7 @@ mod desk;
 mod line;
 mod log;
 mod recall;
+mod recall_idle;
 mod room;
 mod sealing;
 mod sim;

@@ -2,6 +2,8 @@
 //! nobody touches them the next decision can be made on those. Only a help: the commit of such a decision holds only if they
 //! still are what it was decided on ([`Command::is_decided_unmoved`]), and nobody is refused before they were read.
 
+pub mod idle;
+
 use super::Command;
 use cardwire_model::{
     AgentId, BoxHead, Commit, Head, InboxItem, InboxKind, InboxStatus, Snapshot, Status, Step, TurnId,

@@ -342,6 +342,7 @@ mod tests {
             status: cardwire_model::Status::Idle,
             marks: None,
             queued: (0, 9),
+            roster: None,
         };
         let mut commit = Commit::new(job.0.realm.clone());
         commit.writes.push(Write::NudgeHead { guard, nudge: cardwire_model::Nudge::default() });

@@ -17,7 +17,7 @@ async fn eight_starters_on_an_empty_database_all_succeed() {
     }
     for store in starters.join_all().await {
         let store = store.expect("every starter succeeds");
-        assert_eq!(store.health().await.unwrap().schema, 14);
+        assert_eq!(store.health().await.unwrap().schema, 15);
         store.close().await;
     }
     let numbers = scratch.column("SELECT number || ' ' || name FROM schema_migrations ORDER BY number").await;
@@ -38,7 +38,8 @@ async fn eight_starters_on_an_empty_database_all_succeed() {
             "11 event_groups",
             "12 lists",
             "13 parent_steps",
-            "14 card_origins"
+            "14 card_origins",
+            "15 listed_heads"
         ]
     );
 }
@@ -58,7 +59,7 @@ async fn a_database_newer_than_the_program_is_refused() {
     scratch.open().await.close().await;
     scratch.execute("INSERT INTO schema_migrations VALUES (99, 'later', 'x', 0)").await;
     let why = refusal(scratch.try_open().await);
-    assert!(why.contains("newer than this program's 0014"), "{why}");
+    assert!(why.contains("newer than this program's 0015"), "{why}");
 }
 
 /// Whatever an older program left behind, the functions are those of this one.

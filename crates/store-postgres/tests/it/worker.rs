@@ -1,14 +1,14 @@
 //! Whole turns as commits, without the rules: dispatched, claimed and finished.
 
 use cardwire_model::{
-    AgentId, BoxId, Commit, EdgePhase, Ended, Expect, Generation, Head, InboxItem, InboxStatus, Keys, Live,
-    LiveState, Primitive, ProjectId, Realm, TaskStatus, Write,
+    AgentId, BoxId, Commit, EdgePhase, Ended, Expect, Generation, Head, HeadGuard, InboxItem, InboxStatus,
+    Keys, Live, LiveState, Primitive, ProjectId, Realm, Revision, TaskStatus, Write,
 };
 use cardwire_store::{ClaimQuery, Claimable, DecideClaim, Store, Turns};
 use cardwire_store_postgres::PostgresStore;
 use cardwire_testkit::{
     BoxBuilder, SeededIds,
-    fixtures::{at, channel, edge, idle_head, step, text_card, turn_item, worker_target},
+    fixtures::{agent_row, at, channel, edge, idle_head, step, text_card, turn_item, worker_target},
 };
 use std::sync::{Arc, Mutex};
 
@@ -58,6 +58,7 @@ pub(crate) struct Agent {
     pub(crate) project: ProjectId,
     pub(crate) ids: SeededIds,
     pub(crate) head: Head,
+    roster: Option<Revision>,
     pub(crate) output_box: BoxId,
 }
 
@@ -68,8 +69,11 @@ impl Agent {
         let mut commit = Commit::new(project.clone());
         commit.writes.push(Write::CreateBox(BoxBuilder::new(output_box).build()));
         commit.writes.push(Write::CreateHead(Box::new(head.clone())));
+        let listed = agent_row(&mut ids, head.agent_id.as_str());
+        let roster = Some(listed.revision);
+        commit.writes.push(Write::PutAgent { was: None, agent: Box::new(listed) });
         store.commit(commit).await.unwrap();
-        Self { project: project.clone(), ids, head, output_box }
+        Self { project: project.clone(), ids, head, roster, output_box }
     }
 
     /// The commit of a dispatch to the idle agent; its row, and the head as it will be.
@@ -103,7 +107,7 @@ impl Agent {
         commit.expect.push(Expect::OutputFree { box_id: self.output_box, agent_id: Some(agent_id) });
         commit.writes = vec![
             Write::MoveHead {
-                guard: self.head.guard_move(),
+                guard: HeadGuard { roster: self.roster, ..self.head.guard_move() },
                 to: Box::new(to.clone()),
                 queued: 0,
                 is_copied: true,

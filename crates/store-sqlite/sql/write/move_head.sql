@@ -6,3 +6,5 @@ SET turn_epoch = ?3, status = ?4, active_agent_turn_id = ?5, inbox_id = ?6, wait
     last_output_box_id = ?23, updated_at = ?24, queued = queued + ?25
 WHERE project_id = ?1 AND agent_id = ?2 AND turn_epoch = ?26 AND status = ?27 AND (?28 IS NULL OR marks = ?28)
   AND queued BETWEEN ?29 AND ?30
+  AND (?31 IS NULL OR ?31 = (
+    SELECT revision FROM resource_project_agents WHERE project_id = ?1 AND agent_id = ?2))

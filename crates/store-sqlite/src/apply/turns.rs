@@ -16,7 +16,8 @@ impl Apply<'_> {
 
     pub(super) fn move_head(&self, guard: &HeadGuard, to: &Head, queued: i32, is_copied: bool) -> Applied {
         let (epoch, status) = (guard.epoch.get() as i64, guard.status.as_str());
-        let rest = params![queued, epoch, status, guard.marks, guard.queued.0, guard.queued.1];
+        let roster = guard.roster.map(|revision| revision.get() as i64);
+        let rest = params![queued, epoch, status, guard.marks, guard.queued.0, guard.queued.1, roster];
         self.put_head(sql::MOVE_HEAD, &guard.agent_id, to, rest, is_copied)
     }
 

@@ -3,7 +3,7 @@
 use super::case::{Case, assert_pages, commit, create_head};
 use crate::fixtures::{agent_id, agent_row, at, idle_head, live_head, worker_target};
 use cardwire_model::{
-    Agent, Conflict, Head, HeadGuard, Live, LiveState, Nudge, Status, Timestamp, TurnEpoch, Write,
+    Agent, Conflict, Head, HeadGuard, Live, LiveState, Nudge, Revision, Status, Timestamp, TurnEpoch, Write,
 };
 use cardwire_store::{RosterFilter, Rostered, Store};
 use std::sync::Arc;
@@ -91,8 +91,11 @@ pub async fn each_part_of_a_guard_is_needed(store: Arc<dyn Store>) {
     let other = case.create_project("p2").await;
     let head = Head { queued: 2, ..live_head(&mut case.ids, agent_id("a"), LiveState::Running) };
     let idle = Head { epoch: TurnEpoch::new(1), ..idle_head(agent_id("idle")) };
-    case.write([create_head(&head), create_head(&idle)]).await;
-    let right = HeadGuard { marks: Some(5), queued: (2, 2), ..head.guard() };
+    let listed = Agent { revision: Revision::new(3), ..agent_row(&mut case.ids, "a") };
+    let lists = Write::PutAgent { was: None, agent: Box::new(listed.clone()) };
+    case.write([create_head(&head), create_head(&idle), lists]).await;
+    let roster = Some(listed.revision);
+    let right = HeadGuard { marks: Some(5), queued: (2, 2), roster, ..head.guard() };
     let wrong = [
         HeadGuard { agent_id: agent_id("b"), ..right.clone() },
         HeadGuard { epoch: TurnEpoch::ZERO, ..right.clone() },
@@ -112,6 +115,15 @@ pub async fn each_part_of_a_guard_is_needed(store: Arc<dyn Store>) {
     for guard in wrong {
         case.refuse_write(move_to(guard.clone(), &to, 0), Conflict::Head).await;
         case.refuse_write(Write::NudgeHead { guard, nudge }, Conflict::Head).await;
+    }
+    let unlisted = [
+        HeadGuard { roster: Some(Revision::new(2)), ..right.clone() },
+        HeadGuard { roster: Some(Revision::new(4)), ..right.clone() },
+        // Not in the roster.
+        HeadGuard { roster, ..idle.guard() },
+    ];
+    for guard in unlisted {
+        case.refuse_write(move_to(guard, &to, 0), Conflict::Head).await;
     }
     // The head is another project's.
     case.refuse(commit(&other, [move_to(right.clone(), &to, 0)]), Conflict::Head).await;

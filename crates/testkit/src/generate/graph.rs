@@ -122,6 +122,10 @@ impl Generator {
         let old = if self.rng.chance(60) { self.some_agent(&commit.realm) } else { None };
         let id = old.as_ref().map(|old| old.id.clone());
         let id = id.unwrap_or_else(|| self.agent_name());
+        let relies = |write: &Write| matches!(write, Write::MoveHead { guard, .. } if guard.agent_id == id && guard.roster.is_some());
+        if commit.writes.iter().any(relies) {
+            return None;
+        }
         let mut agent = self.agent_row(&commit.realm, id);
         if let Some(old) = &old {
             (agent.revision, agent.created_at) = (old.revision.next(), old.created_at);

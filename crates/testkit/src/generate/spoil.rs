@@ -118,6 +118,8 @@ spoilers! {
     GuardLongerQueue = guard_longer_queue,
     /// More turns wait.
     GuardShorterQueue = guard_shorter_queue,
+    /// The agent is at another revision, or not in the roster.
+    GuardOtherRevision = guard_other_revision,
     /// The id has an inbox row.
     EnqueueTakenId = enqueue_taken_id,
     /// The turn has a row.

@@ -3,9 +3,10 @@
 use super::Generator;
 use crate::fixtures::{agent_id, channel, profile_name, step_id, worker_target};
 use cardwire_model::{
-    Agent, AgentId, BoxId, Channel, Edge, EdgePhase, Ended, Head, HeadGuard, IdentityAction, IdentityEdge,
-    InboxItem, InboxKind, InboxStatus, Live, LiveState, Nudge, Primitive, Profile, Realm, Revision, Step,
-    TaskStatus, Timestamp, ToolAnswer, ToolCall, TurnEpoch, TurnId, WorkerTarget, card::ToolStatus,
+    Agent, AgentId, BoxId, Channel, Commit, Edge, EdgePhase, Ended, Head, HeadGuard, IdentityAction,
+    IdentityEdge, InboxItem, InboxKind, InboxStatus, Live, LiveState, Nudge, Primitive, Profile, Realm,
+    Revision, Step, TaskStatus, Timestamp, ToolAnswer, ToolCall, TurnEpoch, TurnId, WorkerTarget, Write,
+    card::ToolStatus,
 };
 
 /// How many agents a project has in the end, at most.
@@ -94,8 +95,8 @@ impl Generator {
         Head { agent_id, epoch, live, last_output_box, queued, updated_at }
     }
 
-    /// A guard that holds for this head, with as many parts as one likes.
-    pub(super) fn guard(&mut self, head: &Head) -> HeadGuard {
+    /// A guard that holds for this head in this commit, with as many parts as one likes.
+    pub(super) fn guard(&mut self, commit: &Commit, head: &Head) -> HeadGuard {
         let mut guard = if self.rng.chance(50) { head.guard() } else { head.guard_move() };
         if head.live.is_none() && self.rng.chance(30) {
             guard.marks = Some(0);
@@ -103,6 +104,11 @@ impl Generator {
         if self.rng.chance(30) {
             let spread = self.rng.below(3) as u32;
             guard.queued = (head.queued.saturating_sub(spread), head.queued + spread);
+        }
+        let lists =
+            |write: &Write| matches!(write, Write::PutAgent { agent, .. } if agent.id == head.agent_id);
+        if self.rng.chance(30) && !commit.writes.iter().any(lists) {
+            guard.roster = self.model.agent(&commit.realm, &head.agent_id).map(|agent| agent.revision);
         }
         guard
     }

@@ -28,7 +28,7 @@ impl Generator {
         let old = self.some_head(&commit.realm)?;
         let epoch = if self.rng.chance(60) { old.epoch } else { old.epoch.next() };
         let to = Box::new(self.head(&commit.realm, old.agent_id.clone(), epoch));
-        let (guard, queued) = (self.guard(&old), self.waiting(&old));
+        let (guard, queued) = (self.guard(commit, &old), self.waiting(&old));
         let is_copied = self.rng.chance(50);
         commit.writes.push(Write::MoveHead { guard, to, queued, is_copied });
         Some(())
@@ -36,7 +36,7 @@ impl Generator {
 
     pub(super) fn nudge_head(&mut self, commit: &mut Commit) -> Option<()> {
         let head = self.some_head(&commit.realm)?;
-        let (guard, nudge) = (self.guard(&head), self.nudge(&commit.realm, &head));
+        let (guard, nudge) = (self.guard(commit, &head), self.nudge(&commit.realm, &head));
         commit.writes.push(Write::NudgeHead { guard, nudge });
         Some(())
     }

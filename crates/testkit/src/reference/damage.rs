@@ -1,7 +1,7 @@
 //! What no commit does: rows that are lost or damaged, for tests of how the system gets over it.
 
 use super::{ReferenceStore, state::State};
-use cardwire_model::{AgentId, InboxId, InboxItem, InboxKind, ProjectId, Realm};
+use cardwire_model::{AgentId, BoxHead, BoxId, InboxId, InboxItem, InboxKind, ProjectId, Realm};
 use std::sync::PoisonError;
 
 impl ReferenceStore {
@@ -10,6 +10,26 @@ impl ReferenceStore {
         let key = (Realm::from(project.clone()), agent.clone());
         let lost = self.with(|state| state.heads.retain(|other, _| *other != key));
         assert_eq!(lost.expect("an open store"), 1, "there is no head of {agent} to lose");
+    }
+
+    /// Removes the head of a box: whoever does not miss it has not looked. Panics when there is no such box.
+    pub fn lose_box(&self, project: &ProjectId, id: BoxId) -> BoxHead {
+        let key = (Realm::from(project.clone()), id);
+        let lose = |state: &mut State| {
+            let head = state.boxes.get(&key).expect("a box to lose").clone();
+            state.boxes.retain(|other, _| *other != key);
+            head
+        };
+        self.with(lose).expect("an open store")
+    }
+
+    /// Puts the head of a box back.
+    pub fn find_box(&self, project: &ProjectId, head: BoxHead) {
+        let put = |state: &mut State| {
+            state.boxes.put((Realm::from(project.clone()), head.box_id), head);
+            state.boxes.keep();
+        };
+        self.with(put).expect("an open store");
     }
 
     /// Changes an inbox row in any way (DP-14, WD-10). Panics when there is no such row.

@@ -12,6 +12,7 @@ use cardwire_kernel::{
     Done, KernelError, NewProfile, NewTurnCard,
     protocol::{
         Rejection,
+        facts::create_box::Created,
         project::create::CreateProject,
         roster::add_agent::AddAgent,
         turn::{
@@ -78,9 +79,7 @@ pub(super) async fn set_up(world: Rc<World>, projects: usize, agents: usize) {
             names.push(id);
         }
         let created = kernel.create_box(&project, &caller(), None, &[], None).await.unwrap();
-        let Done::Fresh(cardwire_kernel::protocol::facts::create_box::Created::New(head)) = created else {
-            panic!("no box")
-        };
+        let Done::Fresh(Created::New(head)) = created else { panic!("no box") };
         world.places.borrow_mut().push(Place {
             project,
             agents: names,
@@ -160,6 +159,12 @@ async fn dispatch(world: Rc<World>) {
         emit_state_event: true,
         max_depth: limits::RECURSION_DEPTH,
     };
+    if world.shared.chance(200)
+        && let Ok(Done::Fresh(Created::New(head))) =
+            kernel.create_box(&place.project, &caller(), None, &[], None).await
+    {
+        command.context_box = Some(head.box_id);
+    }
     let again = {
         let sent = world.sent.borrow();
         let known =

@@ -148,7 +148,12 @@ impl Observer {
             Write::Enqueue(item) => self.enqueued(realm, item, current),
             Write::UpdateInbox { item, .. } => self.updated(realm, item, ended_now),
             Write::CreateHead(head) => self.moved(realm, head, replaced),
-            Write::MoveHead { to, .. } => self.moved(realm, to, replaced),
+            Write::MoveHead { guard, to, .. } => {
+                if guard.roster.is_some() {
+                    self.count("dispatch unread");
+                }
+                self.moved(realm, to, replaced);
+            }
             Write::UpdateCall(call) if call.answer.is_some() => {
                 self.open_calls.remove(&(call.turn_id, call.tool_call_id.clone()));
                 let count = self.answers.entry((call.turn_id, call.tool_call_id.clone())).or_default();

@@ -91,10 +91,11 @@ impl Composite for HeadRow<'_> {
         row.put(&Type::INT8, &guard.map(|guard| i64::from(guard.queued.0)))?;
         row.put(&Type::INT8, &guard.map(|guard| i64::from(guard.queued.1)))?;
         match self.write {
-            HeadWrite::Create(head) => put_head(row, head, head.queued.into()),
-            HeadWrite::Move { to, queued, .. } => put_head(row, to, i64::from(*queued)),
-            HeadWrite::Nudge { guard, nudge } => put_nudge(row, guard.status, nudge),
+            HeadWrite::Create(head) => put_head(row, head, head.queued.into())?,
+            HeadWrite::Move { to, queued, .. } => put_head(row, to, i64::from(*queued))?,
+            HeadWrite::Nudge { guard, nudge } => put_nudge(row, guard.status, nudge)?,
         }
+        row.put(&Type::INT8, &guard.and_then(|guard| guard.roster).map(|revision| to_bigint(revision.get())))
     }
 }
 

@@ -3,7 +3,8 @@
 use super::Generator;
 use crate::fixtures::{agent_id, idle_head};
 use cardwire_model::{
-    Commit, Expect, Head, HeadGuard, InboxId, InboxItem, InboxKind, InboxStatus, Status, TurnEpoch, Write,
+    Commit, Expect, Head, HeadGuard, InboxId, InboxItem, InboxKind, InboxStatus, Revision, Status, TurnEpoch,
+    Write,
 };
 
 impl Generator {
@@ -83,6 +84,16 @@ impl Generator {
         let head = self.untouched_head(commit)?;
         let below = head.queued.checked_sub(1)?;
         self.guarded(commit, HeadGuard { queued: (0, below), ..head.guard() })
+    }
+
+    pub(super) fn guard_other_revision(&mut self, commit: &mut Commit) -> Option<()> {
+        let head = self.untouched_head(commit)?;
+        let listed = self.model.agent(&commit.realm, &head.agent_id).map(|agent| agent.revision);
+        // One that the commit itself cannot reach.
+        let roster = Some(Revision::new(listed.map_or(0, Revision::get) + 1_000));
+        let guard = HeadGuard { roster, ..head.guard() };
+        let to = Box::new(self.head(&commit.realm, head.agent_id, head.epoch));
+        self.insert(commit, Write::MoveHead { guard, to, queued: 0, is_copied: true })
     }
 
     pub(super) fn enqueue_taken_id(&mut self, commit: &mut Commit) -> Option<()> {

@@ -26,6 +26,8 @@ impl State {
         is_copied: bool,
     ) -> Applied {
         let old = self.guarded(realm, guard)?;
+        let revision = self.agent(realm, &guard.agent_id).map(|agent| agent.revision);
+        holds(guard.roster.is_none() || guard.roster == revision, Conflict::Head)?;
         let agent_id = guard.agent_id.clone();
         let head = Head { agent_id, queued: changed(old.queued, queued)?, ..to.clone() };
         if is_copied {
