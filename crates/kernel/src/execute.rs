@@ -2,7 +2,7 @@
 
 use crate::{Kernel, KernelError, batches::FollowUp, doorbell, telemetry::Told};
 use cardwire_model::{
-    Answer, AnswerKey, BoxHead, BoxId, CardId, Commit, Keys, ProjectId, Realm, Snapshot, limits,
+    Answer, AnswerKey, BoxHead, BoxId, CardId, Commit, Keys, ProjectId, Realm, Snapshot, Timestamp, limits,
 };
 use cardwire_protocol::{
     Actor, Decision, Fresh, Moment, Rejection,
@@ -30,6 +30,11 @@ pub struct Remember<T> {
 }
 
 impl<T> Remember<T> {
+    /// Has the commit that does the request remember its answer. One that was remembered meanwhile is a conflict.
+    pub(crate) fn note(&self, commit: &mut Commit, outcome: &T, now: Timestamp) {
+        commit.writes.push(idempotency::remember(&self.key, (self.render)(outcome), now));
+    }
+
     /// The same for a command that makes this of it.
     pub(crate) fn of<U>(&self, value: &T) -> Remember<U> {
         let answer = (self.render)(value);
@@ -108,8 +113,7 @@ impl Kernel {
             let moment = self.moment(caller);
             let Decision { mut commit, outcome } = decide(&loaded, &moment)?;
             if let (Some(remember), Known::New) = (remember, known) {
-                let answer = (remember.render)(&outcome);
-                commit.writes.push(idempotency::remember(&remember.key, answer, moment.now));
+                remember.note(&mut commit, &outcome, moment.now);
             }
             match self.commit(commit).await {
                 Ok(()) => return Ok(Done::Fresh(outcome)),

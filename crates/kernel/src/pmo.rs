@@ -131,8 +131,7 @@ impl Kernel {
             decided => decided?,
         };
         if let (Some(remember), Known::New) = (remember, known) {
-            let answer = (remember.render)(&outcome);
-            commit.writes.push(idempotency::remember(&remember.key, answer, moment.now));
+            remember.note(&mut commit, &outcome, moment.now);
         }
         match self.commit(commit).await {
             Ok(()) => {

@@ -141,8 +141,7 @@ impl Kernel {
             let moment = self.moment(caller);
             let Decision { mut commit, outcome } = decide(&state, &moment)?;
             if let (Some(remember), Known::New) = (remember, known) {
-                let answer = (remember.render)(&outcome);
-                commit.writes.push(idempotency::remember(&remember.key, answer, moment.now));
+                remember.note(&mut commit, &outcome, moment.now);
             }
             match self.commit(commit).await {
                 Ok(()) => return Ok(Done::Fresh(outcome)),

@@ -9,7 +9,7 @@ use cardwire_model::{
     TurnPayload, limits,
 };
 use cardwire_protocol::{
-    Decision, Moment, Rejection, idempotency,
+    Decision, Moment, Rejection,
     turn::{
         Remains,
         dispatch::{self, Dispatch, Dispatched, Receipt},
@@ -84,6 +84,7 @@ impl Kernel {
         let realm = Realm::from(project.clone());
         let plan = plan(&realm, caller, command, remember);
         let decide = |loaded: &Loaded, moment: &Moment| {
+            // Whatever comes of it: it was so when it was read.
             self.recall.idle.learn(project, &loaded.snapshot);
             dispatch::decide(&loaded.snapshot, project, command, moment)
         };
@@ -103,8 +104,7 @@ impl Kernel {
         let decided = idle::dispatch(&rows, project, command, &moment);
         let Ok(Decision { mut commit, outcome }) = decided else { return Ok(None) };
         if let Some(remember) = remember {
-            let answer = (remember.render)(&outcome);
-            commit.writes.push(idempotency::remember(&remember.key, answer, moment.now));
+            remember.note(&mut commit, &outcome, moment.now);
         }
         match self.commit(commit).await {
             Ok(()) => Ok(Some(outcome)),

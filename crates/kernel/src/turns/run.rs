@@ -150,8 +150,7 @@ impl Kernel {
             Err(rejection) => return Ok(Tried::Refused(rejection)),
         };
         if let (Some(remember), Known::New) = (remember, known) {
-            let answer = (remember.render)(&outcome);
-            commit.writes.push(idempotency::remember(&remember.key, answer, moment.now));
+            remember.note(&mut commit, &outcome, moment.now);
         }
         if let Some(memory) =
             self.turn_memory(project, snapshot, (&commit, command.replies()), &moment).await?
@@ -230,8 +229,7 @@ impl Kernel {
         // The command itself says what is wrong.
         let Ok(Decision { mut commit, outcome }) = decided else { return Ok(None) };
         if let Some(remember) = remember {
-            let answer = (remember.render)(&outcome);
-            commit.writes.push(idempotency::remember(&remember.key, answer, moment.now));
+            remember.note(&mut commit, &outcome, moment.now);
         }
         match self.apply(commit).await {
             Ok(_) => Ok(Some(outcome)),

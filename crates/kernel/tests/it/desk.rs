@@ -74,36 +74,48 @@ impl Desk {
         let command =
             CreateProject { id: project.clone(), title: None, settings: ProjectSettings::default() };
         kernel.create_project(&caller(), &command, None).await.unwrap();
-        let draft = CardDraft {
-            content: json(r#"{"system_prompt":"x"}"#),
-            metadata: json(r#"{"type":"sys.profile"}"#),
-            tool_calls: None,
-            tool_call_id: None,
-            ttl_seconds: None,
-        };
-        let profile = NewProfile {
-            name: "worker".parse().unwrap(),
-            worker_target: "desk".parse().unwrap(),
-            tags: vec![],
-            draft,
-        };
-        let put = kernel.put_profile(&project, &caller(), profile).await.unwrap();
+        let put = kernel.put_profile(&project, &caller(), Self::profile("desk")).await.unwrap();
         for name in agents {
-            let agent = AddAgent {
-                id: name.parse().unwrap(),
-                profile_name: "worker".parse().unwrap(),
-                display_name: None,
-                tags: None,
-                metadata: json("{}"),
-                refresh: false,
-                trace_id: None,
-            };
-            kernel.add_agent(&project, &caller(), &agent, None).await.unwrap();
+            kernel.add_agent(&project, &caller(), &Self::agent(name), None).await.unwrap();
         }
         let created = kernel.create_box(&project, &caller(), None, &[], None).await.unwrap();
         let Done::Fresh(Created::New(context)) = created else { panic!("no box") };
         let profile_box = put.profile.profile_box;
         Self { kernel, store, clock, project, profile_box, context_box: context.box_id }
+    }
+
+    /// The profile of all agents, served by these workers.
+    pub(crate) fn profile(worker_target: &str) -> NewProfile {
+        let draft = CardDraft {
+            content: json(&format!(r#"{{"system_prompt":"x","worker_target":"{worker_target}"}}"#)),
+            metadata: json(r#"{"type":"sys.profile"}"#),
+            tool_calls: None,
+            tool_call_id: None,
+            ttl_seconds: None,
+        };
+        let (name, worker_target) = ("worker".parse().unwrap(), worker_target.parse().unwrap());
+        NewProfile { name, worker_target, tags: vec![], draft }
+    }
+
+    pub(crate) fn agent(name: &str) -> AddAgent {
+        AddAgent {
+            id: name.parse().unwrap(),
+            profile_name: "worker".parse().unwrap(),
+            display_name: None,
+            tags: None,
+            metadata: json("{}"),
+            refresh: false,
+            trace_id: None,
+        }
+    }
+
+    /// Another process on the same store.
+    pub(crate) fn other(&self) -> Arc<Kernel> {
+        let config = KernelConfig {
+            clock: Arc::clone(&self.clock) as _,
+            ..KernelConfig::new(Arc::clone(&self.store) as _)
+        };
+        Kernel::idle(config)
     }
 
     pub(crate) async fn dispatch(&self, agent: &str) -> Receipt {

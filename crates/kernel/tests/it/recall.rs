@@ -2,7 +2,7 @@
 
 use crate::desk::{Desk, caller};
 use cardwire_kernel::{
-    Done, Kernel, KernelConfig, KernelError, NewCard, NewTurnCard, Remember,
+    Done, KernelError, NewCard, NewTurnCard, Remember,
     protocol::{
         Rejection,
         turn::{
@@ -30,15 +30,6 @@ async fn recalled(desk: &Desk, agent: &str) -> Lease {
     desk.dispatch(agent).await;
     let mut leases = desk.kernel.leave_line(place, &[]).await.pass_on();
     leases.pop().unwrap()
-}
-
-/// Another process on the same store.
-fn other(desk: &Desk) -> Arc<Kernel> {
-    let config = KernelConfig {
-        clock: Arc::clone(&desk.clock) as _,
-        ..KernelConfig::new(Arc::clone(&desk.store) as _)
-    };
-    Kernel::idle(config)
 }
 
 fn fence(lease: &Lease) -> Fence {
@@ -121,7 +112,7 @@ async fn nf_03_a_turn_that_another_process_stopped_is_not_ended_again() {
     let desk = Desk::new(&["a"]).await;
     let lease = recalled(&desk, "a").await;
     let stop = Stop { turn_id: lease.turn_id, epoch: None, reason: None, remains: Default::default() };
-    other(&desk).turn_command(&desk.project, &caller(), Command::Stop(stop), None).await.unwrap();
+    desk.other().turn_command(&desk.project, &caller(), Command::Stop(stop), None).await.unwrap();
     let ended = desk.kernel.turn_command(&desk.project, &caller(), finish(&lease, None), None).await;
     assert!(matches!(ended, Err(KernelError::Rejected(Rejection::StaleTurn(..)))), "{ended:?}");
     assert_eq!(desk.task_events(lease.turn_id).await, 1);
@@ -137,7 +128,7 @@ async fn nf_10_what_waits_behind_a_recalled_turn_is_leased_when_it_ends() {
     for elsewhere in [false, true] {
         let lease = recalled(&desk, "a").await;
         if elsewhere {
-            desk.kernel = other(&desk);
+            desk.kernel = desk.other();
         }
         let behind = desk.dispatch("a").await;
         here.turn_command(&desk.project, &caller(), finish(&lease, None), None).await.unwrap();
@@ -154,7 +145,7 @@ async fn nf_10_what_waits_behind_a_recalled_turn_is_leased_when_it_ends() {
 #[tokio::test]
 async fn wk_03_a_recalled_turn_ends_with_all_that_it_wrote() {
     let desk = Desk::new(&["a", "b"]).await;
-    let kernels = [("a", Arc::clone(&desk.kernel)), ("b", other(&desk))];
+    let kernels = [("a", Arc::clone(&desk.kernel)), ("b", desk.other())];
     for (agent, kernel) in kernels {
         let lease = recalled(&desk, agent).await;
         let new = NewTurnCard { id: None, draft: draft("agent.thought") };
@@ -171,7 +162,7 @@ async fn wk_03_a_recalled_turn_ends_with_all_that_it_wrote() {
 async fn a_turn_that_has_a_new_holder_is_read() {
     let desk = Desk::new(&["a"]).await;
     let lease = recalled(&desk, "a").await;
-    let there = other(&desk);
+    let there = desk.other();
     let release = Release { fence: fence(&lease), defer_seconds: None, reason: None, keep_calls: false };
     there.turn_command(&desk.project, &caller(), Command::Release(release), None).await.unwrap();
     let request = Desk::request(1, Duration::ZERO);
@@ -212,7 +203,7 @@ async fn api_16_an_end_that_another_process_has_done_is_replayed() {
         render: Box::new(|_: &Outcome| Some((200, "the answer".to_owned()))),
     };
     let end = || finish(&lease, None);
-    let first = other(&desk).turn_command(&desk.project, &caller(), end(), Some(&remember)).await.unwrap();
+    let first = desk.other().turn_command(&desk.project, &caller(), end(), Some(&remember)).await.unwrap();
     assert!(matches!(first, Done::Fresh(_)), "{first:?}");
     let again = desk.kernel.turn_command(&desk.project, &caller(), end(), Some(&remember)).await.unwrap();
     assert!(matches!(&again, Done::Replayed(answer) if answer.body == "the answer"), "{again:?}");
@@ -234,7 +225,7 @@ async fn nf_03_a_call_of_a_recalled_turn_is_composed_for_its_holder_only() {
     for (agent, window) in [("c", None), ("d", Some(1))] {
         let lease = recalled(&desk, agent).await;
         let stop = Stop { turn_id: lease.turn_id, epoch: None, reason: None, remains: Default::default() };
-        other(&desk).turn_command(&desk.project, &caller(), Command::Stop(stop), None).await.unwrap();
+        desk.other().turn_command(&desk.project, &caller(), Command::Stop(stop), None).await.unwrap();
         let refused = desk.call(&lease, window).await;
         assert!(matches!(refused, Err(KernelError::Rejected(Rejection::StaleTurn(..)))), "{refused:?}");
     }

@@ -2,7 +2,7 @@
 
 use crate::desk::{Desk, caller};
 use cardwire_kernel::{
-    Done, Kernel, KernelConfig, KernelError, NewProfile, Remember,
+    Done, Kernel, KernelError, Remember,
     protocol::{
         RefusalCode, Rejection,
         facts::{create_box::Created, rewrite_box::RewriteBox},
@@ -14,27 +14,12 @@ use cardwire_kernel::{
         },
     },
 };
-use cardwire_model::{
-    AgentId, AnswerKey, BoxId, CanonicalJson, CardDraft, EventKind, Hash256, TurnEpoch, limits,
-};
+use cardwire_model::{AgentId, AnswerKey, BoxId, EventKind, Hash256, TurnEpoch, limits};
 use cardwire_store::Turns as _;
 use std::sync::Arc;
 
-fn json(text: &str) -> CanonicalJson {
-    CanonicalJson::parse(text, "json").unwrap()
-}
-
 fn agent(name: &str) -> AgentId {
     name.parse().unwrap()
-}
-
-/// Another process on the same store.
-fn other(desk: &Desk) -> Arc<Kernel> {
-    let config = KernelConfig {
-        clock: Arc::clone(&desk.clock) as _,
-        ..KernelConfig::new(Arc::clone(&desk.store) as _)
-    };
-    Kernel::idle(config)
 }
 
 /// A desk whose agent has had a turn.
@@ -104,7 +89,7 @@ async fn an_agent_at_rest_is_dispatched_to_without_reading() {
 async fn dp_13_an_agent_that_another_process_has_moved_is_read() {
     let mut desk = at_rest().await;
     let here = Arc::clone(&desk.kernel);
-    desk.kernel = other(&desk);
+    desk.kernel = desk.other();
     let elsewhere = serve(&desk, "a").await;
     assert_eq!(elsewhere.epoch, Some(TurnEpoch::new(2)));
     desk.kernel = here;
@@ -128,26 +113,9 @@ async fn wd_08_an_agent_whose_head_is_lost_is_rebuilt() {
 async fn pm_02_an_agent_that_another_process_has_listed_anew_is_read() {
     for elsewhere in [false, true] {
         let desk = at_rest().await;
-        let kernel = if elsewhere { other(&desk) } else { Arc::clone(&desk.kernel) };
-        let draft = CardDraft {
-            content: json(r#"{"system_prompt":"y"}"#),
-            metadata: json(r#"{"type":"sys.profile"}"#),
-            tool_calls: None,
-            tool_call_id: None,
-            ttl_seconds: None,
-        };
-        let (name, worker_target) = ("worker".parse().unwrap(), "elsewhere".parse().unwrap());
-        let profile = NewProfile { name, worker_target, tags: vec![], draft };
-        kernel.put_profile(&desk.project, &caller(), profile).await.unwrap();
-        let command = AddAgent {
-            id: agent("a"),
-            profile_name: "worker".parse().unwrap(),
-            display_name: None,
-            tags: None,
-            metadata: json("{}"),
-            refresh: true,
-            trace_id: None,
-        };
+        let kernel = if elsewhere { desk.other() } else { Arc::clone(&desk.kernel) };
+        kernel.put_profile(&desk.project, &caller(), Desk::profile("elsewhere")).await.unwrap();
+        let command = AddAgent { refresh: true, ..Desk::agent("a") };
         kernel.add_agent(&desk.project, &caller(), &command, None).await.unwrap();
         // A dispatch from here makes no conflict, after which everything would be read, if it was listed from here.
         let command = desk.turn("a", desk.context_box);
@@ -172,7 +140,7 @@ async fn x_09_a_new_box_is_known_and_one_that_another_process_has_rewritten_is_r
         let command = desk.turn("a", context);
         if rewritten {
             let rewrite = RewriteBox { project: desk.project.clone(), box_id: context, card_ids: vec![] };
-            other(&desk).rewrite_box(&caller(), &rewrite, None).await.unwrap();
+            desk.other().rewrite_box(&caller(), &rewrite, None).await.unwrap();
         }
         let receipt = if rewritten { dispatch(&desk, &command).await } else { unread(&desk, &command).await };
         end(&desk, &receipt.unwrap()).await;
@@ -195,7 +163,7 @@ async fn cb_14_a_box_that_came_to_be_written_elsewhere_is_refused() {
     serve(&desk, "a").await;
     let context = new_box(&desk.kernel, &desk).await;
     let writes = Dispatch { output_box: Some(context), ..desk.turn("b", desk.context_box) };
-    other(&desk).dispatch(&desk.project, &caller(), &writes, None).await.unwrap();
+    desk.other().dispatch(&desk.project, &caller(), &writes, None).await.unwrap();
     is_refused(&dispatch(&desk, &desk.turn("a", context)).await, RefusalCode::OutputBoxInUse);
 }
 
@@ -228,7 +196,7 @@ async fn api_16_a_dispatch_that_was_answered_is_answered_again() {
     desk.store.find_box(&desk.project, lost);
     let Done::Fresh(Dispatched::Accepted(receipt)) = first.unwrap() else { panic!("not dispatched") };
     end(&desk, &receipt).await;
-    for kernel in [other(&desk), Arc::clone(&desk.kernel)] {
+    for kernel in [desk.other(), Arc::clone(&desk.kernel)] {
         let again = kernel.dispatch(&desk.project, &caller(), &command, Some(&remember(b"one"))).await;
         assert!(matches!(&again, Ok(Done::Replayed(answer)) if answer.body == "the answer"), "{again:?}");
     }
@@ -242,7 +210,7 @@ async fn api_16_a_dispatch_that_was_answered_is_answered_again() {
 async fn dp_09_an_agent_that_another_process_has_made_busy_is_busy() {
     let desk = at_rest().await;
     let command = desk.turn("a", desk.context_box);
-    other(&desk).dispatch(&desk.project, &caller(), &command, None).await.unwrap();
+    desk.other().dispatch(&desk.project, &caller(), &command, None).await.unwrap();
     let hurried = Dispatch { queue_if_busy: false, ..command };
     is_refused(&dispatch(&desk, &hurried).await, RefusalCode::AgentBusy);
 }

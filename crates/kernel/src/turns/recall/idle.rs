@@ -57,7 +57,7 @@ impl Idle {
 
     /// The rows that the dispatch looks at, if all of them are known.
     pub(crate) fn rows(&self, project: &ProjectId, command: &Dispatch, now: Timestamp) -> Option<Snapshot> {
-        let (agent, boxes) = command.is_decided_unread()?;
+        let (agent, boxes) = command.recallable()?;
         let known = self.known();
         let since = known.wrong_at.get(project).map(|at| now.micros() - at.micros());
         if since.is_some_and(|since| PAUSE_MICROS.contains(&since)) {

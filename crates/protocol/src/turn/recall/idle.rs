@@ -55,7 +55,7 @@ pub fn of_roster(agent: &Agent) -> Agent {
 impl Dispatch {
     /// The agent and the boxes of a turn that can be dispatched on recalled rows: every name that it gives is new, or its
     /// commit does not hold. How deep a parent is, and what an output box holds, has to be read.
-    pub fn is_decided_unread(&self) -> Option<(&AgentId, [BoxId; 2])> {
+    pub fn recallable(&self) -> Option<(&AgentId, [BoxId; 2])> {
         let reads = self.parent_turn.is_some() || self.output_box.is_some();
         let agent = self.agent_id.as_ref().filter(|_| !reads)?;
         Some((agent, [self.profile_box?, self.context_box?]))
@@ -162,11 +162,11 @@ mod tests {
         let (agent, fence) = TestAgent::running();
         let command = agent.dispatch_command();
         let boxes = [PROFILE, CONTEXT].map(box_id);
-        assert_eq!(command.is_decided_unread(), Some((&"a".parse().unwrap(), boxes)));
+        assert_eq!(command.recallable(), Some((&"a".parse().unwrap(), boxes)));
         let with = |change: &dyn Fn(&mut Dispatch)| {
             let mut command = command.clone();
             change(&mut command);
-            command.is_decided_unread().is_some()
+            command.recallable().is_some()
         };
         assert!(with(&|command| command.correlation_id = Some("c".to_owned())));
         assert!(!with(&|command| command.parent_turn = Some(fence.turn_id)));
