@@ -5,6 +5,7 @@
 
 mod banned;
 mod dependencies;
+mod features;
 mod files;
 mod invariants;
 mod leaks;
@@ -44,11 +45,14 @@ fn check() -> anyhow::Result<Problems> {
     let architecture = fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap_or_default();
     let lockfile = fs::read_to_string(root.join("Cargo.lock")).context("cannot read Cargo.lock")?;
 
+    let (product, tests) = features::resolve()?;
+
     Ok([
         dependencies::directions(&packages, &architecture),
         dependencies::testkit_is_for_tests(&packages),
         dependencies::banned_externals(&packages, &architecture),
         dependencies::banned_packages(&lockfile),
+        features::are_the_same_in_tests(&product, &tests, &dependencies::shipped_by_name(&packages)),
         files::open_with_a_doc_comment(&files),
         files::are_short(&files),
         files::are_not_mod_rs(&files),

@@ -6,6 +6,7 @@ use cardwire_kernel::{
     Kernel,
     doorbell::{Doorbell, Ring},
 };
+use futures_util::future::BoxFuture;
 use std::{sync::Arc, time::Duration};
 use thiserror::Error;
 use tokio::sync::mpsc;
@@ -32,7 +33,11 @@ pub struct Bus {
 
 impl Bus {
     /// A bus at an address such as `nats://127.0.0.1:4222`. It need not be up yet.
-    pub async fn open(url: &str) -> Result<Arc<Self>, BusError> {
+    pub fn open(url: &str) -> BoxFuture<'_, Result<Arc<Self>, BusError>> {
+        Box::pin(Self::connect(url))
+    }
+
+    async fn connect(url: &str) -> Result<Arc<Self>, BusError> {
         let client = ConnectOptions::new()
             .name("cardwire")
             .retry_on_initial_connect()

@@ -87,6 +87,12 @@ impl Failure {
     }
 }
 
+impl From<cardwire_llm::sse::EventTooLong> for Failure {
+    fn from(error: cardwire_llm::sse::EventTooLong) -> Self {
+        Self::failed(error.to_string())
+    }
+}
+
 impl From<cardwire_model::Invalid> for Failure {
     fn from(invalid: cardwire_model::Invalid) -> Self {
         Self::usage(invalid.to_string())

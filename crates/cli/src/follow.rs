@@ -6,8 +6,8 @@ use crate::{
     failure::Failure,
     locate,
     route::Route,
-    sse::Parser,
 };
+use cardwire_llm::sse::Parser;
 use futures_util::StreamExt;
 use std::{ops::ControlFlow, time::Duration};
 
@@ -75,9 +75,10 @@ impl Follower<'_> {
                 Ok(bytes) => bytes,
                 Err(failure) => return Ok(End::Lost(failure)),
             };
-            for message in parser.push(&bytes)? {
-                let next = each(&message.data)?;
-                self.position = message.id.unwrap_or(self.position);
+            for event in parser.push(&bytes)? {
+                let next = each(&event.data)?;
+                let position = event.id.and_then(|id| id.parse().ok());
+                self.position = position.unwrap_or(self.position);
                 if next.is_break() {
                     return Ok(End::Enough);
                 }

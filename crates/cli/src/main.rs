@@ -24,7 +24,6 @@ mod pretty;
 mod private;
 mod route;
 mod signals;
-mod sse;
 mod store;
 mod tck;
 mod telemetry;

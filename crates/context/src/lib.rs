@@ -19,6 +19,7 @@ pub mod prompt;
 pub mod render;
 pub mod search;
 pub mod tokens;
+mod vocabulary;
 pub mod why;
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Counting tokens: the model's own tokenizer where it is known, else the documented estimate (LD-06).
 
+use crate::vocabulary;
 use cardwire_model::{CanonicalJson, Card, Message, token_count};
 
 /// What every message costs besides its text: role, separators, the start of the next message. OpenAI documents 3 to 4.
@@ -51,8 +52,8 @@ impl Tokenizer {
         let exact =
             |tokenizer: &bpe_openai::Tokenizer| u32::try_from(tokenizer.count(text)).unwrap_or(u32::MAX);
         match self {
-            Self::O200k => exact(bpe_openai::o200k_base()),
-            Self::Cl100k => exact(bpe_openai::cl100k_base()),
+            Self::O200k => exact(&vocabulary::O200K),
+            Self::Cl100k => exact(&vocabulary::CL100K),
             Self::Estimate => token_count::estimate(text),
         }
     }

@@ -18,6 +18,7 @@ use cardwire_protocol::facts::{
     seal_box,
 };
 use cardwire_store::CommitError;
+use futures_util::future::BoxFuture;
 
 /// A card to write.
 #[derive(Debug, Clone)]
@@ -120,8 +121,19 @@ impl Kernel {
 
     /// Writes new cards and adds them to a box in one commit, usually without reading anything first: the box's
     /// head is remembered, and the commit expects what it is relied on for.
+    pub fn put_and_append<'a>(
+        &'a self,
+        project: &'a ProjectId,
+        caller: &'a Caller,
+        box_id: BoxId,
+        drafts: Vec<(CardDraft, Origin)>,
+    ) -> BoxFuture<'a, Result<Appended, KernelError>> {
+        // Boxed, so that what follows is compiled here and not again by everybody who writes.
+        Box::pin(self.write_and_append(project, caller, box_id, drafts))
+    }
+
     #[tracing::instrument(level = "trace", skip_all, fields(cardwire.project.id = %project))]
-    pub async fn put_and_append(
+    async fn write_and_append(
         &self,
         project: &ProjectId,
         caller: &Caller,

@@ -207,7 +207,7 @@ mod tests {
     use serde_json::json;
 
     fn take(assembler: &mut Assembler, data: Value) -> Result<bool, ModelError> {
-        assembler.take(&Event { kind: None, data: data.to_string() }, &())
+        assembler.take(&Event { id: None, kind: None, data: data.to_string() }, &())
     }
 
     fn call(id: &str, arguments: &str) -> ToolCall {

@@ -1,5 +1,6 @@
 //! How a call fails. Invariant: a message holds no key and nothing of the request (SEC-09), except that of `NoRule`.
 
+use crate::sse::EventTooLong;
 use std::time::Duration;
 use thiserror::Error;
 
@@ -161,6 +162,12 @@ impl ModelError {
 
     pub(crate) fn malformed(message: impl Into<String>) -> Self {
         Self::Malformed { message: message.into() }
+    }
+}
+
+impl From<EventTooLong> for ModelError {
+    fn from(error: EventTooLong) -> Self {
+        Self::malformed(error.to_string())
     }
 }
 

@@ -21,7 +21,7 @@ mod recorded;
 mod remote;
 mod retry;
 mod scripted;
-mod sse;
+pub mod sse;
 mod usage;
 pub mod wire;
 

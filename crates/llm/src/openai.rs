@@ -181,9 +181,9 @@ mod tests {
     fn streamed(chunks: &[Value]) -> Result<ModelAnswer, ModelError> {
         let mut assembler = Assembler::default();
         for chunk in chunks {
-            assert!(!assembler.take(&Event { kind: None, data: chunk.to_string() }, &()).unwrap());
+            assert!(!assembler.take(&Event { id: None, kind: None, data: chunk.to_string() }, &()).unwrap());
         }
-        assert!(assembler.take(&Event { kind: None, data: DONE.to_owned() }, &()).unwrap());
+        assert!(assembler.take(&Event { id: None, kind: None, data: DONE.to_owned() }, &()).unwrap());
         assembler.finish()
     }
 

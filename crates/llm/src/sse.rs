@@ -1,32 +1,43 @@
-//! Reads server-sent events from bytes as they come, however they are cut.
+//! Reads server-sent events from bytes as they arrive, whatever the chunks are.
+//!
+//! Providers of models stream their answers this way, and our own server its event log; both are read here.
+//! This module knows the framing only: what an event means is decided by its reader.
 
-use crate::ModelError;
+use thiserror::Error;
 
-/// More than an event with the longest answer takes; waiting for the end of a longer one would fill the memory.
-const EVENT_BYTES: usize = 32 << 20;
+/// The longest event that is read. A longer one would fill the memory before it ended.
+pub const EVENT_BYTES: usize = 32 << 20;
+
+/// The stream holds an event of more than [`EVENT_BYTES`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("the stream holds an event that is too long")]
+pub struct EventTooLong;
 
 /// One event.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Event {
-    /// Its kind, where it has one.
-    pub(crate) kind: Option<String>,
-    /// Its lines of data.
-    pub(crate) data: String,
+pub struct Event {
+    /// The `id:` field.
+    pub id: Option<String>,
+    /// The `event:` field.
+    pub kind: Option<String>,
+    /// The `data:` lines, joined by line breaks.
+    pub data: String,
 }
 
-/// What has come of the event under way.
+/// Collects bytes until they complete an event.
 #[derive(Debug, Default)]
-pub(crate) struct Parser {
+pub struct Parser {
     line: Vec<u8>,
-    /// The last byte was the first of what may be a line end of two.
+    /// The last byte was a carriage return; a line feed that follows it belongs to the same line end.
     after_return: bool,
+    id: Option<String>,
     kind: Option<String>,
     data: Option<String>,
 }
 
 impl Parser {
     /// The events that these bytes complete.
-    pub(crate) fn push(&mut self, mut bytes: &[u8]) -> Result<Vec<Event>, ModelError> {
+    pub fn push(&mut self, mut bytes: &[u8]) -> Result<Vec<Event>, EventTooLong> {
         let mut events = vec![];
         while let Some(first) = bytes.first() {
             if std::mem::take(&mut self.after_return) && *first == b'\n' {
@@ -37,7 +48,7 @@ impl Parser {
             let (part, rest) = bytes.split_at(end.unwrap_or(bytes.len()));
             self.line.extend_from_slice(part);
             if self.line.len() + self.data.as_ref().map_or(0, String::len) > EVENT_BYTES {
-                return Err(ModelError::malformed("the stream holds an event that is too long"));
+                return Err(EventTooLong);
             }
             bytes = rest;
             if let Some((last, rest)) = rest.split_first() {
@@ -53,13 +64,14 @@ impl Parser {
     fn line(&mut self, line: &str) -> Option<Event> {
         let line = line.strip_prefix('\u{feff}').unwrap_or(line);
         if line.is_empty() {
-            let kind = self.kind.take();
-            return self.data.take().map(|data| Event { kind, data });
+            let (id, kind) = (self.id.take(), self.kind.take());
+            return self.data.take().map(|data| Event { id, kind, data });
         }
         // A line that starts with a colon is a comment: its field has no name.
         let (field, value) = line.split_once(':').unwrap_or((line, ""));
         let value = value.strip_prefix(' ').unwrap_or(value);
         match field {
+            "id" => self.id = Some(value.to_owned()),
             "event" => self.kind = Some(value.to_owned()),
             "data" => match &mut self.data {
                 Some(data) => {
@@ -78,19 +90,19 @@ impl Parser {
 mod tests {
     use super::*;
 
-    const STREAM: &str = "\u{feff}: hello\n\nevent: ping\ndata: {\"a\":\"世\"}\n\ndata:x\r\ndata: y\r\n\r\nevent: none\n\ndata\r\rretry: 5\ndata:  [DONE]\n\ndata: cut";
+    const STREAM: &str = "\u{feff}: hello\n\nevent: ping\ndata: {\"a\":\"世\"}\n\ndata:x\r\ndata: y\r\n\r\nevent: none\nid: 6\n\nid: 7\ndata\r\rretry: 5\ndata:  [DONE]\n\ndata: cut";
 
-    fn event(kind: Option<&str>, data: &str) -> Event {
-        Event { kind: kind.map(str::to_owned), data: data.to_owned() }
+    fn event(id: Option<&str>, kind: Option<&str>, data: &str) -> Event {
+        Event { id: id.map(str::to_owned), kind: kind.map(str::to_owned), data: data.to_owned() }
     }
 
     #[test]
     fn events_are_the_same_however_the_bytes_are_cut() {
         let expected = [
-            event(Some("ping"), "{\"a\":\"世\"}"),
-            event(None, "x\ny"),
-            event(None, ""),
-            event(None, " [DONE]"),
+            event(None, Some("ping"), "{\"a\":\"世\"}"),
+            event(None, None, "x\ny"),
+            event(Some("7"), None, ""),
+            event(None, None, " [DONE]"),
         ];
         for size in 1..=STREAM.len() {
             let mut parser = Parser::default();
@@ -106,11 +118,11 @@ mod tests {
     fn an_event_without_end_is_refused() {
         let mut parser = Parser::default();
         assert!(parser.push(&vec![b'x'; EVENT_BYTES]).is_ok());
-        assert_eq!(parser.push(b"x").unwrap_err().kind(), "malformed");
+        assert_eq!(parser.push(b"x"), Err(EventTooLong));
 
         let mut parser = Parser::default();
         let line = [b"data: ".as_slice(), &vec![b'x'; EVENT_BYTES / 4], b"\n"].concat();
         let refused = (0..5).find_map(|_| parser.push(&line).err());
-        assert_eq!(refused.unwrap().kind(), "malformed");
+        assert_eq!(refused, Some(EventTooLong));
     }
 }

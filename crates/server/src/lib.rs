@@ -22,7 +22,7 @@ mod unread;
 mod workspace;
 
 pub use router::router;
-pub use serve::serve;
+pub use serve::{Connection, Listening, serve};
 pub use state::ServerConfig;
 pub use team::check_team;
 pub use tls::{TlsError, TlsListener};

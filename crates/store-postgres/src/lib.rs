@@ -31,4 +31,5 @@ mod tls;
 mod turns;
 
 pub use config::PostgresConfig;
+pub use migrate::schema_checksum;
 pub use store::PostgresStore;

@@ -5,6 +5,7 @@
 //! Concurrent starters wait for each other; the second finds nothing to do.
 
 use crate::{
+    PostgresConfig,
     error::{pool_error, store_error},
     roles::Roles,
     sql,
@@ -127,6 +128,11 @@ fn differs(migration: &Migration) -> StoreError {
     StoreError::Internal(format!(
         "migration {number:04}_{name} of this database differs from this program's; it was made by another version"
     ))
+}
+
+/// Tells schemas apart: two programs with the same checksum make the same schema.
+pub fn schema_checksum(config: &PostgresConfig) -> Result<String, StoreError> {
+    Ok(repeatable_checksum(&Roles::new(&config.role_prefix)?))
 }
 
 /// Covers the migrations as well: a new table needs its rights.

@@ -15,7 +15,7 @@ use async_trait::async_trait;
 use cardwire_model::{ChainHead, Commit, Keys, Realm, Snapshot, Timestamp};
 use cardwire_store::{CommitError, Store, StoreError, Unsealed};
 use deadpool_postgres::{Pool, Transaction};
-use futures_util::future::try_join;
+use futures_util::future::{BoxFuture, try_join};
 use tokio_postgres::IsolationLevel;
 
 /// A store in a PostgreSQL database.
@@ -31,7 +31,11 @@ pub struct PostgresStore {
 
 impl PostgresStore {
     /// Connects, brings the schema up to date, and proves that tenants are kept apart.
-    pub async fn open(config: PostgresConfig) -> Result<Self, StoreError> {
+    pub fn open(config: PostgresConfig) -> BoxFuture<'static, Result<Self, StoreError>> {
+        Box::pin(Self::connect(config))
+    }
+
+    async fn connect(config: PostgresConfig) -> Result<Self, StoreError> {
         let roles = Roles::new(&config.role_prefix)?;
         let (lanes, statement_rows) = (config.app_connections, config.statement_rows);
         let pools = Pools::new(config)?;

@@ -39,7 +39,7 @@ pub mod turn_races;
 pub mod turn_walls;
 pub mod watchdog;
 
-/// Expands to one `#[tokio::test]` per case.
+/// Expands to one `#[tokio::test]` per case, or per file of cases where a store is dear to make.
 ///
 /// The argument is an expression that is evaluated anew in every test and gives a future of
 /// `(Arc<dyn Store>, guard)`: an empty store, and whatever must live as long as it does.
@@ -49,10 +49,13 @@ pub mod watchdog;
 ///
 /// cardwire_testkit::conformance_tests!(fresh());
 /// ```
+///
+/// With a second expression, a function that empties the store which its guard belongs to, the cases of a file share a
+/// store that is emptied between them.
 #[macro_export]
 macro_rules! conformance_tests {
-    ($fresh:expr) => {
-        $crate::conformance_tests! { @each $fresh;
+    ($fresh:expr $(, $empty:expr)?) => {
+        $crate::conformance_tests! { @each [$fresh $(, $empty)?];
             answers {
                 an_answer_is_remembered_once_per_caller_and_key
                 old_answers_are_forgotten_and_young_ones_kept
@@ -318,7 +321,20 @@ macro_rules! conformance_tests {
             }
         }
     };
-    (@each $fresh:expr; $($module:ident { $($case:ident)* })*) => {
+    (@each [$fresh:expr, $empty:expr]; $($module:ident { $($case:ident)* })*) => {
+        $(
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $module() {
+                let (store, guard) = $fresh.await;
+                $(
+                    $crate::conformance::$module::$case(::std::sync::Arc::clone(&store)).await;
+                    $empty(&guard).await;
+                )*
+                store.close().await;
+            }
+        )*
+    };
+    (@each [$fresh:expr]; $($module:ident { $($case:ident)* })*) => {
         $($(
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $case() {

@@ -9,18 +9,22 @@
 
 pub mod chain;
 pub mod conformance;
+pub mod counts;
 pub mod differential;
 pub mod dump;
 pub mod fixtures;
 pub mod generate;
+pub mod intercept;
 pub mod lost;
 pub mod reference;
 pub mod rng;
 pub mod scratch;
 pub mod wanted;
 
+pub use counts::scaled;
 pub use differential::{differential, differential_in_groups};
 pub use dump::{Dump, dump};
 pub use fixtures::{BoxBuilder, CardBuilder, ManualClock, ProjectBuilder, SeededIds, TokenBuilder};
+pub use intercept::{Intercept, Intercepted};
 pub use reference::ReferenceStore;
 pub use rng::{Rng, test_seed};

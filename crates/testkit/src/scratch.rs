@@ -1,8 +1,11 @@
 //! A database of one's own on the test server, gone with its value: a thousand tests must not need a thousand
 //! databases' room at once.
+//!
+//! Migrating an empty database takes longer than most tests. The first test that wants a schema makes a template with
+//! it; the others, in whatever process, copy that template.
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use tokio_postgres::NoTls;
+use tokio_postgres::{Client, Error, NoTls};
 
 /// Where the test server is; `cargo xtask test` and `cargo xtask services` set it.
 pub const POSTGRES: &str = "CARDWIRE_TEST_POSTGRES";
@@ -10,7 +13,10 @@ pub const POSTGRES: &str = "CARDWIRE_TEST_POSTGRES";
 /// Another server, which tests may break.
 pub const VICTIM: &str = "CARDWIRE_TEST_POSTGRES_VICTIM";
 
-/// An empty database.
+/// Held while a template is made. Any number will do as long as every test takes the same one.
+const TEMPLATE_LOCK: i64 = 5_180_266_314_011_702_957;
+
+/// A database for one test.
 pub struct ScratchDatabase {
     url: String,
     name: String,
@@ -18,23 +24,42 @@ pub struct ScratchDatabase {
 }
 
 impl ScratchDatabase {
-    /// Makes a database; fails loudly when there is no server.
-    pub async fn create() -> Self {
-        Self::create_on(POSTGRES).await
+    /// Makes an empty database on the server that a variable names; fails loudly when there is no server.
+    pub async fn empty(variable: &str) -> Self {
+        Self::copy_of(server(variable), "template1").await
     }
 
-    /// The same on the server that another variable names.
-    pub async fn create_on(variable: &str) -> Self {
-        let server = std::env::var(variable).unwrap_or_else(|_| {
-            panic!("{variable} is not set: run `cargo xtask test`, or `cargo xtask services`")
+    /// Makes a database with a schema: a copy of the template with that checksum, which `migrate` makes of an empty
+    /// database, given its address, if the server has none yet.
+    pub async fn migrated(variable: &str, checksum: &str, migrate: impl AsyncFnOnce(String)) -> Self {
+        let server = server(variable);
+        let template = format!("cw_template_{}", &checksum[..16]);
+        let made = connected(&server, async |client| {
+            if has_database(client, &template).await? {
+                return Ok(());
+            }
+            // The lock is given back with the connection.
+            client.execute("SELECT pg_advisory_lock($1)", &[&TEMPLATE_LOCK]).await?;
+            if has_database(client, &template).await? {
+                return Ok(());
+            }
+            let unfinished = format!("{template}_unfinished");
+            client.batch_execute(&format!("DROP DATABASE IF EXISTS {unfinished}")).await?;
+            client.batch_execute(&format!("CREATE DATABASE {unfinished}")).await?;
+            migrate(url_of(&server, &unfinished)).await;
+            client.batch_execute(&format!("ALTER DATABASE {unfinished} RENAME TO {template}")).await
         });
+        made.await.unwrap();
+        Self::copy_of(server, &template).await
+    }
+
+    async fn copy_of(server: String, template: &str) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         // Process ids come round again on a server that stays up for long.
         let name = format!("cw_{}_{count}_{:x}", std::process::id(), crate::rng::fresh_seed());
-        execute(&server, &format!("CREATE DATABASE {name}")).await.unwrap();
-        let (base, _) = server.rsplit_once('/').unwrap();
-        Self { url: format!("{base}/{name}"), name, server }
+        run(&server, &format!("CREATE DATABASE {name} TEMPLATE {template}")).await.unwrap();
+        Self { url: url_of(&server, &name), name, server }
     }
 
     /// How to connect to it.
@@ -50,7 +75,7 @@ impl Drop for ScratchDatabase {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
             let statement = format!("DROP DATABASE {} WITH (FORCE)", self.name);
             // A server that a test has broken takes its databases with it.
-            let _ = runtime.block_on(execute(&self.server, &statement));
+            let _ = runtime.block_on(run(&self.server, &statement));
             std::io::Result::Ok(())
         };
         std::thread::scope(|scope| {
@@ -59,13 +84,33 @@ impl Drop for ScratchDatabase {
     }
 }
 
-async fn execute(server: &str, statement: &str) -> Result<(), tokio_postgres::Error> {
+fn server(variable: &str) -> String {
+    std::env::var(variable).unwrap_or_else(|_| {
+        panic!("{variable} is not set: run `cargo xtask test`, or `cargo xtask services`")
+    })
+}
+
+fn url_of(server: &str, database: &str) -> String {
+    let (base, _) = server.rsplit_once('/').unwrap();
+    format!("{base}/{database}")
+}
+
+async fn run(server: &str, statement: &str) -> Result<(), Error> {
+    connected(server, async |client| client.batch_execute(statement).await).await
+}
+
+/// Does some work on a connection of its own.
+async fn connected<T>(server: &str, work: impl AsyncFnOnce(&Client) -> Result<T, Error>) -> Result<T, Error> {
     let (client, connection) = tokio_postgres::connect(server, NoTls).await?;
     tokio::select! {
         ended = connection => {
             ended?;
             panic!("the test server closed the connection")
         }
-        done = client.batch_execute(statement) => done,
+        done = work(&client) => done,
     }
+}
+
+async fn has_database(client: &Client, name: &str) -> Result<bool, Error> {
+    Ok(client.query_opt("SELECT FROM pg_database WHERE datname = $1", &[&name]).await?.is_some())
 }

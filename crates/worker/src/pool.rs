@@ -18,7 +18,7 @@ use crate::{
     trouble::{Logged, Trouble},
 };
 use cardwire_llm::Keys;
-use futures_util::{StreamExt as _, stream::FuturesUnordered};
+use futures_util::{StreamExt as _, future::BoxFuture, stream::FuturesUnordered};
 use serde_json::{Value, json};
 use std::{collections::HashMap, future::Future, sync::Arc, time::Duration};
 use tokio::{
@@ -90,7 +90,11 @@ impl Worker {
     }
 
     /// Works until `stop` says so.
-    pub async fn run(&self, mut stop: watch::Receiver<bool>) {
+    pub fn run(&self, stop: watch::Receiver<bool>) -> BoxFuture<'_, ()> {
+        Box::pin(self.work(stop))
+    }
+
+    async fn work(&self, mut stop: watch::Receiver<bool>) {
         let mut turns = Turns::default();
         let mut claims = FuturesUnordered::new();
         let (mut asked, mut recover) = (0, true);

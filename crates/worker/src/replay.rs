@@ -18,6 +18,7 @@ use crate::{
     trouble::Trouble,
 };
 use cardwire_llm::{Keys, ModelAnswer, ModelError, Recorded, StopReason, ToolCall, Usage};
+use futures_util::future::BoxFuture;
 use record::Record;
 use serde_json::{Value, json};
 use stage::Stage;
@@ -71,7 +72,15 @@ impl Keys for NoKeys {
 }
 
 /// Runs a turn of a project again.
-pub async fn replay(port: Arc<dyn Port>, project: &str, turn_id: &str) -> Result<Replay, CannotReplay> {
+pub fn replay<'a>(
+    port: Arc<dyn Port>,
+    project: &'a str,
+    turn_id: &'a str,
+) -> BoxFuture<'a, Result<Replay, CannotReplay>> {
+    Box::pin(run_again(port, project, turn_id))
+}
+
+async fn run_again(port: Arc<dyn Port>, project: &str, turn_id: &str) -> Result<Replay, CannotReplay> {
     let line = Line::new(Arc::clone(&port));
     let turn = line.get(format!("/projects/{project}/turns/{turn_id}"), None, None).await?;
     if !turn["ended_at"].is_string() {

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use cardwire_kernel::{Kernel, KernelConfig};
 
 use crate::Plan;
-use crate::counting::Counting;
+use crate::counting::counting;
 use crate::database::Database;
 use crate::report::Report;
 use staff::Staff;
@@ -31,7 +31,7 @@ pub(crate) async fn run(
     let mut report = Report::default();
     let database = database.as_ref();
     let wanted = |case: &str| only.is_none_or(|only| case.starts_with(only) || only.starts_with(case));
-    let counting = Counting::new(database.store());
+    let counting = counting(database.store());
     let kernel = Kernel::start(KernelConfig::new(Arc::clone(&counting) as _));
     let staff = Arc::new(Staff::create(&kernel).await?);
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use cardwire_kernel::{Kernel, KernelConfig};
 
 use crate::Plan;
-use crate::counting::Counting;
+use crate::counting::counting;
 use crate::database::Database;
 use crate::report::Report;
 
@@ -22,7 +22,7 @@ pub(crate) async fn run(
 ) -> anyhow::Result<Report> {
     let mut report = Report::default();
     let database = database.as_ref();
-    let counting = Counting::new(database.store());
+    let counting = counting(database.store());
     let kernel = Kernel::idle(KernelConfig::new(Arc::clone(&counting) as _));
     let wanted = |case: &str| only.is_none_or(|only| case.starts_with(only) || only.starts_with(case));
     if wanted("session") {

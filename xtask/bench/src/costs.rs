@@ -1,6 +1,6 @@
 //! What the rounds of a case cost, summed up.
 
-use crate::counting::{Applied, Counting};
+use crate::counting::{Applied, CountingStore};
 use crate::database::Database;
 use crate::measure::Spending;
 
@@ -11,8 +11,8 @@ pub(crate) struct Before {
 }
 
 impl Before {
-    pub(crate) async fn now(database: &dyn Database, counting: &Counting) -> anyhow::Result<Self> {
-        Ok(Self { spending: Spending::now(database).await?, applied: counting.applied() })
+    pub(crate) async fn now(database: &dyn Database, counting: &CountingStore) -> anyhow::Result<Self> {
+        Ok(Self { spending: Spending::now(database).await?, applied: counting.intercept().applied() })
     }
 }
 
@@ -30,7 +30,7 @@ impl Total {
         &mut self,
         before: &Before,
         database: &dyn Database,
-        counting: &Counting,
+        counting: &CountingStore,
     ) -> anyhow::Result<()> {
         // Positions are part of the work, though given a moment later.
         database.store().number_events().await?;
@@ -38,7 +38,7 @@ impl Total {
         self.bytes += spent.bytes;
         self.cpu_us += spent.cpu_us;
         self.statements = spent.statements.map(|more| self.statements.unwrap_or(0) + more);
-        let applied = counting.applied();
+        let applied = counting.intercept().applied();
         self.applied.commits += applied.commits - before.applied.commits;
         self.applied.rows += applied.rows - before.applied.rows;
         Ok(())

@@ -103,7 +103,10 @@ mod tests {
 
     use cardwire_model::{Commit, Status, Write};
     use cardwire_store::{EventFilter, RosterFilter, RowFilter};
-    use cardwire_testkit::{fixtures::ProjectBuilder, scratch::ScratchDatabase};
+    use cardwire_testkit::{
+        fixtures::ProjectBuilder,
+        scratch::{self, ScratchDatabase},
+    };
 
     use super::*;
     use crate::postgres::Postgres;
@@ -148,7 +151,7 @@ mod tests {
     #[tokio::test]
     async fn what_the_benchmarks_write_and_count_past_the_store_is_what_it_keeps() {
         let dir = tempfile::tempdir().unwrap();
-        let server = ScratchDatabase::create().await;
+        let server = ScratchDatabase::empty(scratch::POSTGRES).await;
         let postgres = Postgres::open(server.url(), Path::new("pgbench"), dir.path()).await.unwrap();
         let sqlite = Sqlite::open(dir.path()).unwrap();
         let own = server.url().rsplit('/').next().unwrap();

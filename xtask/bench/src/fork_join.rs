@@ -12,7 +12,7 @@ use std::time::Duration;
 use cardwire_kernel::{Kernel, KernelConfig};
 
 use crate::Plan;
-use crate::counting::Counting;
+use crate::counting::{CountingStore, counting};
 use crate::database::Database;
 use crate::measure::{Latencies, Spending, median};
 use crate::report::{Check, Line, Report};
@@ -36,7 +36,7 @@ pub(crate) async fn run(
 ) -> anyhow::Result<Report> {
     let mut report = Report::default();
     let database = database.as_ref();
-    let counting = Counting::new(database.store());
+    let counting = counting(database.store());
     let wanted = |case: &str| only.is_none_or(|only| case.starts_with(only) || only.starts_with(case));
     // First, while no checkpoint is under way: that would write whole pages.
     if wanted("inherit") {
@@ -67,7 +67,7 @@ pub(crate) async fn run(
 /// Answers the median time of a fork in seconds.
 async fn case(
     database: &dyn Database,
-    counting: &Counting,
+    counting: &CountingStore,
     place: &mut Place,
     (children, forks): (usize, u32),
     plan: Plan,
@@ -82,7 +82,7 @@ async fn case(
     for _ in 0..rounds {
         let raw = database.raw_commits(RAW_CLIENTS, RAW_TIME).await?;
         let spending = Spending::now(database).await?;
-        let before = counting.applied().commits;
+        let before = counting.intercept().applied().commits;
         let mut round = vec![];
         for _ in 0..forks {
             let Round { time, creating } = round::run(place, counting, children).await?;
@@ -93,7 +93,7 @@ async fn case(
         database.store().number_events().await?;
         let spent = spending.until_now(database).await?;
         (bytes, cpu) = (bytes + spent.bytes, cpu + spent.cpu_us);
-        commits += counting.applied().commits - before;
+        commits += counting.intercept().applied().commits - before;
         let rate = children as f64 / median(&round);
         eprintln!("bench: {case}: {:.0} ms, {rate:.0} children/s of {raw:.0}/s", median(&round) * 1000.0);
         times.extend(round);

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use cardwire_kernel::{Kernel, KernelConfig};
 
 use crate::Plan;
-use crate::counting::Counting;
+use crate::counting::counting;
 use crate::database::Database;
 use crate::report::Report;
 use place::Place;
@@ -32,7 +32,7 @@ pub(crate) async fn run(
     let mut report = Report::default();
     let database = database.as_ref();
     let wanted = |case: &str| only.is_none_or(|only| case.starts_with(only) || only.starts_with(case));
-    let counting = Counting::new(database.store());
+    let counting = counting(database.store());
 
     if wanted("turns_h") {
         let kernel = Kernel::idle(KernelConfig::new(Arc::clone(&counting) as _));

@@ -26,7 +26,13 @@ impl Postgres {
     /// Tests kill the server, never the machine, so nothing they prove needs a flush; and every database they
     /// drop is a checkpoint.
     pub(crate) fn start() -> anyhow::Result<Self> {
-        Self::start_with(&["fsync=off", "full_page_writes=off"])
+        Self::start_with(&[
+            "fsync=off",
+            "full_page_writes=off",
+            "max_wal_size=4GB",
+            // Hundreds of small databases come and go: looking into each of them would take longer than the tests in it.
+            "autovacuum_naptime=1h",
+        ])
     }
 
     /// A server for measurements, which counts statements if it has the extension for it.

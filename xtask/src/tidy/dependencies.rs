@@ -14,6 +14,9 @@ use crate::workspace;
 /// External packages that cost minutes of C compilation; TLS is rustls on ring.
 const BANNED_PACKAGES: [&str; 2] = ["aws-lc-sys", "openssl-sys"];
 
+/// Crates that are not part of the product.
+const TOOLS: [&str; 3] = ["xtask", "bench", "testkit"];
+
 /// The crates of this workspace, as `cargo metadata` describes them.
 #[derive(Deserialize)]
 struct Metadata {
@@ -96,7 +99,8 @@ pub(super) fn testkit_is_for_tests(packages: &[Package]) -> Problems {
     let is_testkit = |dependency: &Dependency| short_names.get(dependency.name.as_str()) == Some(&"testkit");
     packages
         .iter()
-        .filter(|package| package.short_name() != "xtask" && package.shipped_dependencies().any(is_testkit))
+        .filter(|package| !TOOLS.contains(&package.short_name()))
+        .filter(|package| package.shipped_dependencies().any(is_testkit))
         .map(|package| format!("`{}` ships `testkit`; make it a dev-dependency", package.short_name()))
         .collect()
 }
@@ -118,6 +122,12 @@ pub(super) fn banned_externals(packages: &[Package], architecture: &str) -> Prob
         }
     }
     problems
+}
+
+/// The packages that crates of the product name in their manifests.
+pub(super) fn shipped_by_name(packages: &[Package]) -> BTreeSet<&str> {
+    let product = packages.iter().filter(|package| !TOOLS.contains(&package.short_name()));
+    product.flat_map(Package::shipped_dependencies).map(|dependency| dependency.name.as_str()).collect()
 }
 
 pub(super) fn banned_packages(lockfile: &str) -> Problems {
@@ -244,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn shipping_testkit_is_a_problem_for_all_but_xtask() {
+    fn shipping_testkit_is_a_problem_for_all_but_xtask_and_bench() {
         let problems = testkit_is_for_tests(&workspace_with_model(&[("cardwire-testkit", None)]));
         assert_eq!(problems.len(), 1, "{problems:?}");
         assert!(problems[0].starts_with("`model` ships"));

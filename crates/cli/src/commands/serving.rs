@@ -5,14 +5,13 @@ use crate::{
     admin, client::Place, data_dir::DataDir, failure::Failure, output::Output, presence::Presence,
     signals::Signals, telemetry::metrics,
 };
-use axum::{Router, serve::Listener};
+use axum::Router;
 use cardwire_handoff::Files;
 use cardwire_kernel::Kernel;
-use cardwire_server::{ServerConfig, TlsListener};
+use cardwire_server::{Listening, ServerConfig, TlsListener};
 use cardwire_worker::Elsewhere;
 use metrics_exporter_prometheus::PrometheusHandle;
 use std::{
-    fmt::Debug,
     fs,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     num::NonZeroU32,
@@ -64,14 +63,14 @@ impl Serving<'_> {
         match &self.tls {
             None => {
                 self.announce("http", address, None)?;
-                self.until_stopped(listener, router, signals).await
+                self.until_stopped(Listening::Plain(listener), router, signals).await
             }
             Some((cert, key)) => {
                 let tls = TlsListener::start(listener, cert, key, self.kernel.tasks())
                     .map_err(|error| Failure::failed(format!("cannot speak TLS: {error}")))?;
                 let pem = fs::read_to_string(cert).map_err(|error| Failure::file("read", cert, &error))?;
                 self.announce("https", address, Some(pem))?;
-                self.until_stopped(tls, router, signals).await
+                self.until_stopped(Listening::Tls(tls), router, signals).await
             }
         }
     }
@@ -92,17 +91,15 @@ impl Serving<'_> {
         Ok(())
     }
 
-    async fn until_stopped<L: Listener<Addr: Debug>>(
+    async fn until_stopped(
         &self,
-        listener: L,
+        listening: Listening,
         router: Router,
         signals: &mut Signals,
     ) -> Result<(), Failure> {
         let (stop, stopped) = tokio::sync::oneshot::channel();
-        let serving = cardwire_server::serve(listener, router, Arc::clone(self.kernel), async move {
-            let _ = stopped.await;
-        });
-        tokio::pin!(serving);
+        let until = Box::pin(async { drop(stopped.await) });
+        let mut serving = cardwire_server::serve(listening, router, Arc::clone(self.kernel), until);
         let failed = |error: std::io::Error| Failure::failed(format!("the server failed: {error}"));
         tokio::select! {
             outcome = &mut serving => return outcome.map_err(failed),

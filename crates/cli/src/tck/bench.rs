@@ -90,8 +90,8 @@ impl Bench {
             .query("follow", Some(false))
             .query("agent_turn_id", Some(turn));
         let text = self.admin.get(&route).await?.text;
-        let messages = crate::sse::Parser::default().push(text.as_bytes())?;
-        Ok(messages.iter().filter_map(|message| serde_json::from_str(&message.data).ok()).collect())
+        let events = cardwire_llm::sse::Parser::default().push(text.as_bytes())?;
+        Ok(events.iter().filter_map(|event| serde_json::from_str(&event.data).ok()).collect())
     }
 
     /// Runs the watchdog as if it were that moment.

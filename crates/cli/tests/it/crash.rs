@@ -2,6 +2,7 @@
 //! every acknowledged card and append is there afterwards, byte-equal, and no box is half-written.
 
 use crate::support::{Backend, Home, Server};
+use cardwire_testkit::scaled;
 use reqwest::{Client, StatusCode};
 use serde_json::{Value, json};
 use std::{
@@ -18,17 +19,12 @@ const WRITERS: u64 = 8;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn acknowledged_facts_survive_kill_9_on_sqlite() {
-    torture(Backend::Sqlite, cycles(200)).await;
+    torture(Backend::Sqlite, scaled(60)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn acknowledged_facts_survive_kill_9_on_postgres() {
-    torture(Backend::Postgres, cycles(50)).await;
-}
-
-/// `CARDWIRE_CRASH_CYCLES` asks for more.
-fn cycles(least: u64) -> u64 {
-    std::env::var("CARDWIRE_CRASH_CYCLES").ok().and_then(|text| text.parse().ok()).unwrap_or(least).max(least)
+    torture(Backend::Postgres, scaled(20)).await;
 }
 
 async fn home(backend: Backend) -> Arc<Home> {

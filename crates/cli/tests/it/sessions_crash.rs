@@ -2,7 +2,7 @@
 //! happens, what was asked is remembered once, and the summary of what came before is still there.
 
 use crate::support::{Backend, Home, Server, eventually};
-use cardwire_testkit::Rng;
+use cardwire_testkit::{Rng, scaled};
 use serde_json::{Value, json};
 use std::{io::Write, net::TcpStream, sync::Arc, time::Duration};
 
@@ -10,12 +10,12 @@ const SUMMARY: &str = "They sail a red boat. 他们有一艘红船。";
 
 #[test]
 fn an_input_is_remembered_once_whenever_the_server_is_killed_on_sqlite() {
-    torture(Backend::Sqlite, 32);
+    torture(Backend::Sqlite, scaled(16) as usize);
 }
 
 #[test]
 fn an_input_is_remembered_once_whenever_the_server_is_killed_on_postgres() {
-    torture(Backend::Postgres, 16);
+    torture(Backend::Postgres, scaled(8) as usize);
 }
 
 /// When the server dies. What is said twice in [`MOMENTS`] comes twice as often.

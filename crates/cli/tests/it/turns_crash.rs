@@ -3,7 +3,7 @@
 //! once, and no reader of the event log has missed or seen moved any of it.
 
 use crate::support::{Backend, Home, Server, send_signal};
-use cardwire_testkit::Rng;
+use cardwire_testkit::{Rng, scaled};
 use reqwest::{Client, StatusCode};
 use serde_json::{Value, json};
 use std::{
@@ -27,18 +27,13 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn turns_survive_kill_9_of_server_worker_and_nats_on_sqlite() {
-    torture(Backend::Sqlite, 1, cycles(100)).await;
+    torture(Backend::Sqlite, 1, scaled(30)).await;
 }
 
 /// Two servers at once on one database.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn turns_survive_kill_9_of_servers_workers_nats_and_postgres() {
-    torture(Backend::Victim, 2, cycles(30)).await;
-}
-
-/// `CARDWIRE_CRASH_CYCLES` asks for more.
-fn cycles(least: u64) -> u64 {
-    std::env::var("CARDWIRE_CRASH_CYCLES").ok().and_then(|text| text.parse().ok()).unwrap_or(least).max(least)
+    torture(Backend::Victim, 2, scaled(15)).await;
 }
 
 /// What can be killed.

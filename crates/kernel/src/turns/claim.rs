@@ -11,6 +11,7 @@ use cardwire_protocol::{
     turn::claim::{self, Candidate, Claim, Claimed, Lease},
 };
 use cardwire_store::{ClaimQuery, Claimable, CommitError, DecideClaim};
+use futures_util::future::BoxFuture;
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -54,8 +55,17 @@ enum Woken {
 
 impl Kernel {
     /// Claims what waits for the worker, and waits for it if need be.
+    pub fn claim<'a>(
+        &'a self,
+        caller: &'a Caller,
+        request: &'a ClaimRequest,
+    ) -> BoxFuture<'a, Result<Vec<Lease>, KernelError>> {
+        // Boxed for the same reason as a dispatch.
+        Box::pin(self.claim_turns(caller, request))
+    }
+
     #[tracing::instrument(level = "trace", skip_all, fields(cardwire.worker.target = %request.worker_target, cardwire.claim.leases = tracing::field::Empty))]
-    pub async fn claim(&self, caller: &Caller, request: &ClaimRequest) -> Result<Vec<Lease>, KernelError> {
+    async fn claim_turns(&self, caller: &Caller, request: &ClaimRequest) -> Result<Vec<Lease>, KernelError> {
         if request.recover {
             self.recover(caller, request).await?;
         }

@@ -19,12 +19,24 @@ use cardwire_protocol::{
     },
 };
 use cardwire_store::{CommitError, RowFilter};
+use futures_util::future::BoxFuture;
 use tokio::sync::MutexGuard;
 
 impl Kernel {
     /// Puts a turn into an agent's inbox, and leases it when the agent is idle.
+    pub fn dispatch<'a>(
+        &'a self,
+        project: &'a ProjectId,
+        caller: &'a Caller,
+        command: &'a Dispatch,
+        remember: Option<&'a Remember<Dispatched>>,
+    ) -> BoxFuture<'a, Result<Done<Dispatched>, KernelError>> {
+        // Boxed, so that what follows is compiled here and not again by everybody who dispatches.
+        Box::pin(self.dispatch_turn(project, caller, command, remember))
+    }
+
     #[tracing::instrument(level = "trace", skip_all, fields(cardwire.project.id = %project, cardwire.agent.id = command.agent_id.as_ref().map(tracing::field::display)))]
-    pub async fn dispatch(
+    async fn dispatch_turn(
         &self,
         project: &ProjectId,
         caller: &Caller,

@@ -13,6 +13,7 @@ use cardwire_protocol::{
     turn::{self, Command, Fence, Outcome, Remains, append::NewCard, fence, next_output_box, step::TakeStep},
 };
 use cardwire_store::CommitError;
+use futures_util::future::BoxFuture;
 use std::{collections::HashSet, sync::Arc};
 
 /// A card that a turn writes.
@@ -60,19 +61,22 @@ impl Kernel {
     }
 
     /// The same at a moment of the caller's choice.
-    pub(crate) async fn turn_command_at(
-        &self,
-        project: &ProjectId,
-        caller: &Caller,
+    pub(crate) fn turn_command_at<'a>(
+        &'a self,
+        project: &'a ProjectId,
+        caller: &'a Caller,
         command: Command,
-        remember: Option<&Remember<Outcome>>,
+        remember: Option<&'a Remember<Outcome>>,
         now: Option<Timestamp>,
-    ) -> Result<Done<Outcome>, KernelError> {
-        let (done, follow_up) = self.turn_command_alone(project, caller, command, remember, now).await?;
-        if !follow_up.is_empty() {
-            self.follow(project, follow_up, now).await;
-        }
-        Ok(done)
+    ) -> BoxFuture<'a, Result<Done<Outcome>, KernelError>> {
+        // Boxed for the same reason as a dispatch.
+        Box::pin(async move {
+            let (done, follow_up) = self.turn_command_alone(project, caller, command, remember, now).await?;
+            if !follow_up.is_empty() {
+                self.follow(project, follow_up, now).await;
+            }
+            Ok(done)
+        })
     }
 
     /// The same without what follows from it.

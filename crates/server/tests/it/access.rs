@@ -1,10 +1,13 @@
 //! Tokens, hosts, rates.
 
-use crate::support::{Api, Backend, on_both};
+use crate::support::{Api, Backend, on_both, on_sqlite};
 use serde_json::json;
 
 on_both! {
     a_token_is_shown_once_and_can_be_revoked;
+}
+
+on_sqlite! {
     a_project_admin_gives_only_what_it_has;
     bad_tokens_are_refused_with_the_field;
     foreign_hosts_and_origins_are_refused;

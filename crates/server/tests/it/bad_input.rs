@@ -1,12 +1,15 @@
 //! Bad input: a 4xx that names the field, and nothing written (SEC-07, SEC-08, CB-20, API-06).
 
-use crate::support::{Api, NOBODY, on_both};
+use crate::support::{Api, NOBODY, on_both, on_sqlite};
 use cardwire_model::limits;
 use serde_json::{Value, json};
 
 on_both! {
-    bad_cards_are_refused_and_leave_nothing;
     limits_hold_at_n_and_n_plus_one;
+}
+
+on_sqlite! {
+    bad_cards_are_refused_and_leave_nothing;
     bad_ids_and_names_are_refused;
     malformed_requests_get_json_errors;
     parameters_that_are_not_utf8_get_json_errors;

@@ -1,6 +1,6 @@
 //! Boxes over HTTP.
 
-use crate::support::{Api, NOBODY, on_both};
+use crate::support::{Api, NOBODY, on_both, on_sqlite};
 use cardwire_kernel::{Caller, protocol::Actor};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -8,9 +8,12 @@ use std::sync::Arc;
 on_both! {
     a_box_shows_each_card_once_in_order;
     parallel_appends_lose_nothing;
+    forks_of_forks_stay_readable_past_the_nesting_limit;
+}
+
+on_sqlite! {
     a_rewrite_keeps_the_old_generation_readable;
     a_fork_shows_a_prefix_and_does_not_follow_its_source;
-    forks_of_forks_stay_readable_past_the_nesting_limit;
     a_sealed_box_takes_no_changes;
     the_last_cards_of_a_box_are_hydrated;
     a_batch_of_boxes_names_what_is_missing;

@@ -6,15 +6,18 @@ mod explain;
 mod input;
 mod summary;
 
-use crate::support::{Api, Leased, NOBODY, on_both};
+use crate::support::{Api, Leased, NOBODY, on_both, on_sqlite};
 use cardwire_model::Hash256;
 use serde_json::{Value, json};
 
 on_both! {
-    rp_01_a_call_is_kept_as_references;
     rp_02_a_call_is_rendered_again_byte_for_byte;
-    rp_02_what_is_missing_is_named;
     ob_04_a_deletion_changes_no_cost_of_the_past;
+}
+
+on_sqlite! {
+    rp_01_a_call_is_kept_as_references;
+    rp_02_what_is_missing_is_named;
     ob_01_a_call_without_a_result_is_repaired;
     ob_05_a_call_knows_what_it_shares_with_the_last;
     wk_04_result_fields_are_said_in_the_system_prompt;

@@ -1,19 +1,22 @@
 //! Cards over HTTP.
 
-use crate::support::{Api, NOBODY, on_both};
+use crate::support::{Api, NOBODY, on_both, on_sqlite};
 use serde_json::{Value, json};
 
 on_both! {
+    projects_are_walls;
+    a_deleted_card_is_gone_from_reads_but_not_from_boxes;
+    content_is_byte_stable;
+}
+
+on_sqlite! {
     a_card_comes_back_as_it_was_written;
     the_same_id_holds_one_fact;
-    projects_are_walls;
     roles_come_from_metadata_or_the_kind;
     standard_kinds_have_their_shape;
-    a_deleted_card_is_gone_from_reads_but_not_from_boxes;
     a_card_expires;
     a_time_to_live_has_bounds;
     a_batch_keeps_the_order_and_names_what_is_missing;
-    content_is_byte_stable;
     credentials_are_flagged_and_kept;
     there_is_no_generic_write_route;
 }

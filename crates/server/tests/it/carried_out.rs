@@ -1,21 +1,24 @@
 //! Calls of the PMO that a turn has made by itself, in its own name, over HTTP (PM-15, X-04, API-09), and what nobody may do to
 //! a turn's box.
 
-use crate::support::{Api, Leased, NOBODY, Reply, on_both};
+use crate::support::{Api, Leased, NOBODY, Reply, on_both, on_sqlite};
 use cardwire_model::limits;
 use serde_json::{Value, json};
 
 on_both! {
     pm_15_a_call_that_is_waited_for_is_carried_out_once;
     pm_15_a_call_of_a_turn_at_work_is_carried_out_once;
+    cb_08_a_box_of_another_project_is_not_there_for_a_turn_either;
+    x_10_a_box_that_a_turn_writes_is_written_by_it_alone;
+}
+
+on_sqlite! {
     pm_15_a_repeat_is_told_what_came_of_the_call;
     pm_15_what_is_carried_out_is_what_the_card_says;
     api_09_a_turn_need_not_name_itself_and_its_children_are_of_its_trace;
-    cb_08_a_box_of_another_project_is_not_there_for_a_turn_either;
     pk_21_a_dry_run_tells_whether_the_request_could_be_sent;
     pk_21_a_dry_run_goes_by_the_card_that_made_the_call;
     pk_21_a_dry_run_refuses_a_call_that_no_card_holds;
-    x_10_a_box_that_a_turn_writes_is_written_by_it_alone;
     pm_07_an_output_box_that_was_given_to_others_is_replaced;
     names_are_found_and_told_as_everywhere;
     cb_19_a_call_of_another_epoch_is_stale;

@@ -1,11 +1,11 @@
 //! The collector over HTTP (SPEC.md, Collector).
 
-use crate::support::{Api, BrokenEmbedder, names, on_both};
+use crate::support::{Api, BrokenEmbedder, names, on_sqlite};
 use cardwire_kernel::ContextConfig;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-on_both! {
+on_sqlite! {
     cc_01_every_key_is_a_block_and_nothing_is_written;
     cc_02_blocks_with_nothing_in_them_are_absent;
     cc_03_the_system_prompt_is_no_block;

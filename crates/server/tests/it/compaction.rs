@@ -1,11 +1,11 @@
 //! Compaction over HTTP (SPEC.md, Compaction).
 
-use crate::support::{Api, NOBODY, Scribe, names, on_both, texts};
+use crate::support::{Api, NOBODY, Scribe, names, on_sqlite, texts};
 use cardwire_kernel::ContextConfig;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-on_both! {
+on_sqlite! {
     cp_02_the_last_messages_and_every_word_of_people_stay;
     cp_02_nothing_to_compress_is_no_change;
     cp_04_the_summary_is_a_block_and_never_a_message;

@@ -1,9 +1,9 @@
 //! The composer over HTTP (SPEC.md, Composer).
 
-use crate::support::{Api, names, on_both, texts};
+use crate::support::{Api, names, on_sqlite, texts};
 use serde_json::{Value, json};
 
-on_both! {
+on_sqlite! {
     cm_01_the_same_input_gives_the_same_bytes_and_nothing_else_is_taken;
     cm_02_the_order_of_layers;
     cm_03_the_order_of_keys_does_not_matter;

@@ -1,9 +1,9 @@
 //! Handing work to agents over HTTP (SPEC.md, PMO handlers).
 
-use crate::support::{Api, Leased, NOBODY, Reply, on_both};
+use crate::support::{Api, Leased, NOBODY, Reply, on_sqlite};
 use serde_json::{Value, json};
 
-on_both! {
+on_sqlite! {
     a_new_agent_gets_the_work;
     arguments_are_read_strictly;
     an_agent_that_is_there_is_used_again;

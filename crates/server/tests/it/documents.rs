@@ -1,18 +1,21 @@
 //! Tools, recipes, teams and the plan over HTTP, as JSON and as YAML (API-07).
 
-use crate::support::{Api, Reply, on_both};
+use crate::support::{Api, Reply, on_both, on_sqlite};
 use cardwire_model::limits;
 use serde_json::{Value, json};
 use std::collections::HashSet;
 
 on_both! {
+    two_who_take_a_name_at_once_do_not_both_get_it;
+}
+
+on_sqlite! {
     a_document_is_written_read_changed_and_deleted;
     documents_come_in_pages;
     a_tool_says_what_happens_after_it;
     there_is_one_plan;
     what_is_no_document_is_refused_by_name;
     a_tool_and_a_recipe_cannot_share_a_name;
-    two_who_take_a_name_at_once_do_not_both_get_it;
     only_operators_write_resources;
     a_registered_tool_is_not_run_here;
     yaml_is_the_same_document;

@@ -1,6 +1,6 @@
 //! Experiences over HTTP (SPEC.md, Experience).
 
-use crate::support::{Api, BrokenEmbedder, on_both};
+use crate::support::{Api, BrokenEmbedder, on_both, on_sqlite};
 use cardwire_kernel::ContextConfig;
 use cardwire_model::limits;
 use serde_json::{Value, json};
@@ -8,15 +8,18 @@ use std::sync::Arc;
 
 on_both! {
     ex_01_what_is_known_is_gathered_and_saved_on_demand;
+    ex_02_similar_sessions_are_shown_successes_first;
+    ex_03_namespaces_share_nothing;
+}
+
+on_sqlite! {
     ex_01_what_nobody_said_is_taken_from_the_turns_of_the_session;
     ex_01_the_newest_turns_are_looked_at;
     ex_01_what_cannot_be_embedded_is_not_saved;
     ex_01_notes_of_several_are_all_kept;
     st_09_the_experience_of_a_deleted_session_is_found_no_more;
-    ex_02_similar_sessions_are_shown_successes_first;
     ex_02_sessions_of_the_same_goal_are_all_shown;
     ex_02_a_success_is_found_behind_failures_that_fit_better;
-    ex_03_namespaces_share_nothing;
 }
 
 fn path(session: &str) -> String {

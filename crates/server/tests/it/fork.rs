@@ -6,12 +6,19 @@ mod guards;
 mod room;
 mod time;
 
-use crate::support::{Api, Leased, NOBODY, Reply, on_both};
+use crate::support::{Api, Leased, NOBODY, Reply, on_both, on_sqlite};
+use cardwire_testkit::scaled;
 use serde_json::{Value, json};
 use std::collections::HashSet;
 
 on_both! {
     three_children_are_forked_and_joined;
+    only_so_many_at_once;
+    a_join_of_many_has_each_in_its_place;
+    the_last_two_at_once_make_one_join;
+}
+
+on_sqlite! {
     arguments_are_read_strictly;
     nothing_is_made_when_one_task_is_wrong;
     a_parent_that_does_not_wait_is_told_all_the_same;
@@ -20,7 +27,6 @@ on_both! {
     the_first_end_counts;
     final_states;
     any_and_quorum;
-    only_so_many_at_once;
     a_result_opens_the_boxes_it_names;
     a_caller_may_wait_for_the_join;
     batches_nest;
@@ -29,8 +35,6 @@ on_both! {
     a_parent_delivers_what_its_child_has_delivered;
     a_clone_and_a_reuse_are_branches_too;
     a_repeated_fork_is_one_fork;
-    a_join_of_many_has_each_in_its_place;
-    the_last_two_at_once_make_one_join;
 }
 
 const FORK: &str = "/projects/p1/pmo/fork_join:call";
@@ -555,8 +559,7 @@ async fn a_join_of_many_has_each_in_its_place(api: Api) {
 /// BM-15: whoever comes last, it is joined once.
 async fn the_last_two_at_once_make_one_join(api: Api) {
     boss(&api).await;
-    // A thousand times where that takes seconds.
-    let rounds = if api.is_embedded() { 1_000 } else { 250 };
+    let rounds = scaled(100) as usize;
     let mut results = HashSet::new();
     for _ in 0..rounds {
         let id = batch_of(&fork(&api, 2, json!({})).await);

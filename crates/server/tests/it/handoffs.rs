@@ -5,11 +5,16 @@ mod loading;
 mod refused;
 mod tree;
 
-use crate::support::{Api, on_both};
+use crate::support::{Api, on_both, on_sqlite};
 use serde_json::{Value, json};
 use tree::Tree;
 
 on_both! {
+    /// HO-11
+    first_packages_of_one_iteration_at_once_are_all_accepted;
+}
+
+on_sqlite! {
     /// HO-13, X-16, X-17
     the_examples_of_the_seed_are_accepted_as_they_are;
     /// HO-01
@@ -33,8 +38,6 @@ on_both! {
     a_repeat_is_answered_as_the_first_time_whatever_became_of_the_files;
     /// HO-14
     what_cannot_be_kept_as_it_is_is_refused;
-    /// HO-11
-    first_packages_of_one_iteration_at_once_are_all_accepted;
 }
 
 pub(crate) const HANDOFFS: &str = "/projects/p1/handoffs";

@@ -1,13 +1,16 @@
 //! `Idempotency-Key` (API-16).
 
-use crate::support::{Api, on_both, report_body};
+use crate::support::{Api, on_both, on_sqlite, report_body};
 use cardwire_api::{ENDPOINTS, Op};
 use serde_json::{Value, json};
 
 on_both! {
+    concurrent_repeats_do_it_once;
+}
+
+on_sqlite! {
     every_creating_post_gives_the_first_answer_again;
     a_repeated_request_does_nothing_again;
-    concurrent_repeats_do_it_once;
     keys_of_different_callers_never_meet;
     bad_keys_are_refused;
 }

@@ -1,6 +1,6 @@
 //! Documents over HTTP (SPEC.md, Knowledge).
 
-use crate::support::{Api, BrokenEmbedder, Meanings, names, on_both};
+use crate::support::{Api, BrokenEmbedder, Meanings, names, on_both, on_sqlite};
 use cardwire_kernel::ContextConfig;
 use cardwire_model::limits;
 use serde_json::{Value, json};
@@ -10,11 +10,14 @@ on_both! {
     kn_02_sections_are_found_and_shown_once;
     kn_02_a_document_takes_the_place_of_the_last;
     kn_02_meanings_are_found_where_somebody_tells_them;
+    kn_04_namespaces_share_nothing;
+    kn_04_texts_of_any_script_are_found;
+}
+
+on_sqlite! {
     kn_03_the_block_byte_for_byte;
     kn_03_no_chunk_is_shown_in_part;
     kn_02_what_fits_less_well_than_asked_for_is_not_found;
-    kn_04_namespaces_share_nothing;
-    kn_04_texts_of_any_script_are_found;
     bad_documents_and_searches_are_refused;
     settings_have_a_limit;
 }

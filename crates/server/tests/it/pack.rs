@@ -1,10 +1,14 @@
 //! Packing a context over HTTP (SPEC.md, Packing).
 
-use crate::support::{Api, NOBODY, Reply, on_both};
+use crate::support::{Api, NOBODY, Reply, on_both, on_sqlite};
 use cardwire_model::{ProjectId, limits};
 use serde_json::{Value, json};
 
 on_both! {
+    packing_costs_the_same_whatever_is_inherited;
+}
+
+on_sqlite! {
     a_packed_box_is_what_the_rules_say;
     what_cannot_be_packed_leaves_nothing;
     a_later_append_does_not_reach_a_packed_box;
@@ -12,7 +16,6 @@ on_both! {
     a_dry_run_tells_and_writes_nothing;
     pk_19_a_long_chain_of_packs_tells_every_source;
     a_repeated_pack_is_one_pack;
-    packing_costs_the_same_whatever_is_inherited;
     packs_are_audited;
     readers_may_not_pack;
 }

@@ -1,9 +1,9 @@
 //! Projects over HTTP (API-07) and lists (API-17).
 
-use crate::support::{Api, on_both};
+use crate::support::{Api, on_sqlite};
 use serde_json::json;
 
-on_both! {
+on_sqlite! {
     a_project_is_made_changed_and_deleted;
     lists_come_in_pages;
     changes_are_audited_and_sealed;

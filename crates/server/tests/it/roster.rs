@@ -1,9 +1,9 @@
 //! Profiles and agents over HTTP (API-07, API-17, PM-02, PM-03).
 
-use crate::support::{Api, on_both};
+use crate::support::{Api, on_sqlite};
 use serde_json::{Value, json};
 
-on_both! {
+on_sqlite! {
     a_profile_is_written_read_changed_and_deleted;
     a_changed_profile_leaves_the_old_box_as_it_was;
     bad_profiles_are_refused;

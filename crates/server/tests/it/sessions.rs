@@ -5,11 +5,15 @@ mod lists;
 mod time;
 mod turn;
 
-use crate::support::{Api, names, on_both, texts};
+use crate::support::{Api, names, on_both, on_sqlite, texts};
 use cardwire_kernel::protocol::session::fields::ORDINARY;
 use serde_json::{Value, json};
 
 on_both! {
+    st_16_what_only_adds_survives_together;
+}
+
+on_sqlite! {
     st_01_the_blackboard_has_these_fields_and_no_others;
     st_02_fields_are_set_and_lists_have_operations;
     st_04_a_result_is_one_whatever_the_blanks_around_its_task;
@@ -21,7 +25,6 @@ on_both! {
     st_14_later_agents_see_what_earlier_ones_came_to;
     st_15_the_timeline_only_grows;
     st_16_a_version_is_expected;
-    st_16_what_only_adds_survives_together;
 }
 
 async fn st_01_the_blackboard_has_these_fields_and_no_others(api: Api) {

@@ -20,9 +20,9 @@ use cardwire_kernel::{
 use cardwire_model::Timestamp;
 use cardwire_server::{ServerConfig, router};
 use cardwire_store::Store;
-use cardwire_store_postgres::{PostgresConfig, PostgresStore};
+use cardwire_store_postgres::{PostgresConfig, PostgresStore, schema_checksum};
 use cardwire_store_sqlite::SqliteStore;
-use cardwire_testkit::scratch::ScratchDatabase;
+use cardwire_testkit::scratch::{POSTGRES, ScratchDatabase};
 use serde_json::{Value, json};
 use std::{
     path::PathBuf,
@@ -40,7 +40,7 @@ pub(crate) enum Backend {
     Postgres,
 }
 
-/// Runs a test on both backends.
+/// Runs a test on both backends: it is about what they could do differently (walls, races, claims, search, time, sizes).
 macro_rules! on_both {
     ($($(#[$doc:meta])* $name:ident;)*) => {
         $($(#[$doc])*
@@ -60,6 +60,22 @@ macro_rules! on_both {
     };
 }
 pub(crate) use on_both;
+
+/// Runs a test on SQLite alone: it is about what stands above the stores, which conformance proves equal.
+macro_rules! on_sqlite {
+    ($($(#[$doc:meta])* $name:ident;)*) => {
+        $($(#[$doc])*
+        mod $name {
+            use crate::support::{Api, Backend};
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn sqlite() {
+                super::$name(Api::start(Backend::Sqlite).await).await;
+            }
+        })*
+    };
+}
+pub(crate) use on_sqlite;
 
 /// The machine's clock, which a test can move on.
 #[derive(Default)]
@@ -137,7 +153,11 @@ impl Api {
                 (Arc::new(SqliteStore::open(&files.path().join("cardwire.db")).unwrap()), None)
             }
             Backend::Postgres => {
-                let database = ScratchDatabase::create().await;
+                let checksum = schema_checksum(&PostgresConfig::new("")).unwrap();
+                let migrate = async |url: String| {
+                    PostgresStore::open(PostgresConfig::new(url)).await.unwrap().close().await;
+                };
+                let database = ScratchDatabase::migrated(POSTGRES, &checksum, migrate).await;
                 let store = PostgresStore::open(PostgresConfig::new(database.url())).await.unwrap();
                 (Arc::new(store), Some(Arc::new(database)))
             }
@@ -185,11 +205,6 @@ impl Api {
     /// Where projects have their files.
     pub(crate) fn workspace(&self) -> PathBuf {
         self._files.path().join("workspace")
-    }
-
-    /// Whether the store is a file of this process.
-    pub(crate) const fn is_embedded(&self) -> bool {
-        self.database.is_none()
     }
 
     /// Where the Postgres below is.

@@ -1,10 +1,10 @@
 //! Running a team: what is made ready, and what is refused (API-17). What the agents then do is the worker's part.
 
-use crate::support::{Api, on_both};
+use crate::support::{Api, on_sqlite};
 use cardwire_model::limits;
 use serde_json::{Value, json};
 
-on_both! {
+on_sqlite! {
     a_run_makes_its_agents_ready_and_is_a_turn_of_its_controller;
     a_run_again_changes_nothing_that_is_as_it_should_be;
     agents_are_given_their_profiles_as_they_read_now;

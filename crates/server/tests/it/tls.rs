@@ -1,7 +1,7 @@
 //! TLS end to end: a real socket, a real handshake.
 
 use crate::support::{Api, Backend};
-use cardwire_server::{TlsListener, serve};
+use cardwire_server::{Listening, TlsListener, serve};
 use std::sync::Arc;
 use tokio::{net::TcpListener, sync::oneshot};
 
@@ -19,7 +19,9 @@ async fn the_server_speaks_tls_and_a_client_without_the_certificate_gets_nothing
     let port = socket.local_addr().unwrap().port();
     let listener = TlsListener::start(socket, &cert, &key, api.kernel.tasks()).unwrap();
     let (stop, stopped) = oneshot::channel::<()>();
-    let server = serve(listener, api.router.clone(), Arc::clone(&api.kernel), async { drop(stopped.await) });
+    let until = Box::pin(async { drop(stopped.await) });
+    let listening = Listening::Tls(listener);
+    let server = serve(listening, api.router.clone(), Arc::clone(&api.kernel), until);
     let client = async {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let trusted = reqwest::Certificate::from_pem(made.cert.pem().as_bytes()).unwrap();

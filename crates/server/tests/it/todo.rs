@@ -1,9 +1,9 @@
 //! The todo list of a session, and the block it becomes (SPEC.md, Todo).
 
-use crate::support::{Api, on_both};
+use crate::support::{Api, on_sqlite};
 use serde_json::{Value, json};
 
-on_both! {
+on_sqlite! {
     td_01_the_list_is_a_snapshot;
     td_02_plans_are_added_removed_and_replaced;
     td_03_what_has_ended_is_pruned;

@@ -9,4 +9,12 @@ async fn fresh() -> (Arc<dyn Store>, Scratch) {
     (Arc::new(scratch.open().await), scratch)
 }
 
-cardwire_testkit::conformance_tests!(fresh());
+/// Cases leave few rows: deleting them takes a tenth of the time that another database takes.
+async fn empty(scratch: &Scratch) {
+    let tables = "SELECT format('DELETE FROM %I', tablename) FROM pg_tables
+        WHERE schemaname = 'public' AND tablename <> 'schema_migrations'";
+    let statements = scratch.column(tables).await.join("; ");
+    scratch.execute(&statements).await;
+}
+
+cardwire_testkit::conformance_tests!(fresh(), empty);

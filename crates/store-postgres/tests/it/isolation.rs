@@ -247,7 +247,7 @@ async fn the_system_reads_no_facts_and_writes_only_places_and_forgetting() {
 /// Whoever logs in need not be a superuser: owning the database and being able to make roles is enough.
 #[tokio::test]
 async fn a_login_that_is_no_superuser_can_serve() {
-    let scratch = Scratch::new().await;
+    let scratch = Scratch::empty().await;
     let login = format!("cw_login_{}", std::process::id());
     let database = &scratch.column("SELECT current_database()::text").await[0];
     scratch.execute(&format!("CREATE ROLE {login} LOGIN CREATEROLE")).await;

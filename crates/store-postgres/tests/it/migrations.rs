@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn eight_starters_on_an_empty_database_all_succeed() {
-    let scratch = Scratch::new().await;
+    let scratch = Scratch::empty().await;
     let mut starters = JoinSet::new();
     for _ in 0..8 {
         let mut config = scratch.config();
@@ -46,7 +46,7 @@ async fn eight_starters_on_an_empty_database_all_succeed() {
 
 #[tokio::test]
 async fn a_database_made_by_another_version_is_refused() {
-    let scratch = Scratch::new().await;
+    let scratch = Scratch::empty().await;
     scratch.open().await.close().await;
     scratch.execute("UPDATE schema_migrations SET checksum = 'x' WHERE number = 2").await;
     let why = refusal(scratch.try_open().await);
@@ -55,7 +55,7 @@ async fn a_database_made_by_another_version_is_refused() {
 
 #[tokio::test]
 async fn a_database_newer_than_the_program_is_refused() {
-    let scratch = Scratch::new().await;
+    let scratch = Scratch::empty().await;
     scratch.open().await.close().await;
     scratch.execute("INSERT INTO schema_migrations VALUES (99, 'later', 'x', 0)").await;
     let why = refusal(scratch.try_open().await);
@@ -65,7 +65,7 @@ async fn a_database_newer_than_the_program_is_refused() {
 /// Whatever an older program left behind, the functions are those of this one.
 #[tokio::test]
 async fn changed_functions_and_rights_are_made_again() {
-    let scratch = Scratch::new().await;
+    let scratch = Scratch::empty().await;
     scratch.open().await.close().await;
     scratch
         .execute(
@@ -89,7 +89,7 @@ async fn changed_functions_and_rights_are_made_again() {
 
 #[tokio::test]
 async fn tables_belong_to_the_owner_and_nobody_can_log_in_as_a_role() {
-    let scratch = Scratch::new().await;
+    let scratch = Scratch::empty().await;
     scratch.open().await.close().await;
     let owners =
         scratch.column("SELECT DISTINCT tableowner::text FROM pg_tables WHERE schemaname = 'public'").await;
@@ -106,7 +106,7 @@ async fn tables_belong_to_the_owner_and_nobody_can_log_in_as_a_role() {
 /// 0011: what was a row for each event is groups of them, in the same places; what had no place gets the next ones.
 #[tokio::test]
 async fn a_log_of_single_events_is_grouped() {
-    let scratch = Scratch::new().await;
+    let scratch = Scratch::empty().await;
     let store = scratch.open().await;
     let (p, q) = (create_project(&store, "p").await, create_project(&store, "q").await);
     store.close().await;

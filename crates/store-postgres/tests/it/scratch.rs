@@ -2,16 +2,29 @@
 
 use cardwire_model::{Commit, ProjectId, Write};
 use cardwire_store::{Store, StoreError};
-use cardwire_store_postgres::{PostgresConfig, PostgresStore};
-use cardwire_testkit::{ProjectBuilder, fixtures::project_id, scratch::ScratchDatabase};
+use cardwire_store_postgres::{PostgresConfig, PostgresStore, schema_checksum};
+use cardwire_testkit::{
+    ProjectBuilder,
+    fixtures::project_id,
+    scratch::{POSTGRES, ScratchDatabase},
+};
 use tokio::task::JoinHandle;
 use tokio_postgres::{Client, NoTls};
 
 pub(crate) struct Scratch(ScratchDatabase);
 
 impl Scratch {
+    /// A database with the schema.
     pub(crate) async fn new() -> Self {
-        Self(ScratchDatabase::create().await)
+        let checksum = schema_checksum(&PostgresConfig::new("")).unwrap();
+        let migrate =
+            async |url: String| PostgresStore::open(PostgresConfig::new(url)).await.unwrap().close().await;
+        Self(ScratchDatabase::migrated(POSTGRES, &checksum, migrate).await)
+    }
+
+    /// A database without tables.
+    pub(crate) async fn empty() -> Self {
+        Self(ScratchDatabase::empty(POSTGRES).await)
     }
 
     pub(crate) fn config(&self) -> PostgresConfig {

@@ -56,7 +56,7 @@ async fn roles_that_may_do_too_much() {
         ("ALTER ROLE {}_app NOBYPASSRLS; GRANT {}_owner TO {}_app", "is a member of other roles"),
         ("REVOKE {}_owner FROM {}_app; ALTER ROLE {}_system BYPASSRLS", "_system may bypass"),
     ] {
-        let scratch = Scratch::new().await;
+        let scratch = Scratch::empty().await;
         let mut config = scratch.config();
         config.role_prefix = name.clone();
         let open = || cardwire_store_postgres::PostgresStore::open(config.clone());

@@ -10,7 +10,7 @@ use super::burst::{Burst, burst};
 use super::staff::Staff;
 use crate::Plan;
 use crate::costs::{Before, Total};
-use crate::counting::Counting;
+use crate::counting::CountingStore;
 use crate::database::Database;
 use crate::measure::{Latencies, median};
 use crate::report::{Check, Line, Report};
@@ -26,7 +26,7 @@ const TARGET: f64 = 0.9;
 /// turns with the other, because a machine is not equally fast all the time.
 pub(super) async fn run(
     database: &dyn Database,
-    counting: &Counting,
+    counting: &CountingStore,
     staff: &Arc<Staff>,
     plan: Plan,
     report: &mut Report,

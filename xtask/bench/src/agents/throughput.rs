@@ -10,7 +10,7 @@ use super::burst::{Burst, burst};
 use super::staff::Staff;
 use crate::Plan;
 use crate::costs::{Before, Total};
-use crate::counting::Counting;
+use crate::counting::CountingStore;
 use crate::database::Database;
 use crate::measure::{Latencies, median};
 use crate::report::{Check, Line, Report};
@@ -25,7 +25,7 @@ const TARGET: f64 = 0.10;
 /// One turn at a time.
 pub(super) async fn alone(
     database: &dyn Database,
-    counting: &Counting,
+    counting: &CountingStore,
     staff: &Arc<Staff>,
     plan: Plan,
     report: &mut Report,
@@ -39,7 +39,7 @@ pub(super) async fn alone(
 /// Many at a time.
 pub(super) async fn many(
     database: &dyn Database,
-    counting: &Counting,
+    counting: &CountingStore,
     staff: &Arc<Staff>,
     plan: Plan,
     report: &mut Report,
@@ -52,7 +52,7 @@ pub(super) async fn many(
 
 async fn case(
     database: &dyn Database,
-    counting: &Counting,
+    counting: &CountingStore,
     staff: &Arc<Staff>,
     plan: Plan,
     (case, in_flight): (&str, usize),

@@ -7,7 +7,7 @@ use cardwire_kernel::Kernel;
 use cardwire_kernel::protocol::pmo::calls::Answered;
 
 use super::{AREA, round};
-use crate::counting::Counting;
+use crate::counting::CountingStore;
 use crate::database::Database;
 use crate::measure::median;
 use crate::report::{Check, Line, Report};
@@ -22,7 +22,7 @@ const TOLERANCE: f64 = 0.05;
 
 pub(super) async fn run(
     database: &dyn Database,
-    counting: &Counting,
+    counting: &CountingStore,
     kernel: Arc<Kernel>,
     report: &mut Report,
 ) -> anyhow::Result<()> {
@@ -37,10 +37,10 @@ pub(super) async fn run(
     let (mut rows, mut bytes) = ([vec![], vec![]], [vec![], vec![]]);
     for _ in 0..ROUNDS {
         for (which, context) in boxes.into_iter().enumerate() {
-            let (before, written) = (counting.applied().rows, database.bytes().await?);
+            let (before, written) = (counting.intercept().applied().rows, database.bytes().await?);
             let forked = round::fork(&place, &boss, CHILDREN, Some(context)).await?;
             database.store().number_events().await?;
-            rows[which].push((counting.applied().rows - before) as f64 / CHILDREN as f64);
+            rows[which].push((counting.intercept().applied().rows - before) as f64 / CHILDREN as f64);
             bytes[which].push((database.bytes().await? - written) as f64 / CHILDREN as f64);
             call_off(&place, &forked).await?;
         }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 
-use crate::counting::Counting;
+use crate::counting::CountingStore;
 use crate::turns::place::Place;
 
 /// Tasks that claim, and turns that are ended at the same time.
@@ -80,7 +80,11 @@ pub(super) async fn boss(place: &mut Place, number: u128) -> anyhow::Result<(Age
 }
 
 /// Forks so many children, ends them all, and is done when the parent can go on.
-pub(super) async fn run(place: &mut Place, counting: &Counting, children: usize) -> anyhow::Result<Round> {
+pub(super) async fn run(
+    place: &mut Place,
+    counting: &CountingStore,
+    children: usize,
+) -> anyhow::Result<Round> {
     let number = place.kernel().ids().uuid().as_u128();
     let (boss, lease) = boss(place, number).await?;
     let shared = Arc::new(place.clone());
@@ -89,11 +93,11 @@ pub(super) async fn run(place: &mut Place, counting: &Counting, children: usize)
     for number in 0..CLAIMERS {
         workers.spawn(work(Arc::clone(&shared), format!("worker-{number}"), boss.clone(), resumed.clone()));
     }
-    let before = counting.applied().commits;
+    let before = counting.intercept().applied().commits;
     let begun = Instant::now();
     let forked = fork(place, &boss, children, None).await?;
     // Workers begin as soon as there is something to claim, so a few of these may be theirs.
-    let creating = counting.applied().commits - before;
+    let creating = counting.intercept().applied().commits - before;
     suspend(place, &lease, &forked.tool_call_id).await?;
     let resumed = tokio::time::timeout(PATIENCE, parent.recv()).await.context("the parent was never told")?;
     let time = begun.elapsed();

@@ -17,7 +17,7 @@ use super::crew::burst;
 use super::place::Place;
 use super::throughput::MOST;
 use crate::Plan;
-use crate::counting::Counting;
+use crate::counting::counting;
 use crate::database::Database;
 use crate::measure::{Latencies, median};
 use crate::report::{Check, Line, Report};
@@ -36,18 +36,18 @@ pub(super) async fn run(database: &dyn Database, plan: Plan, report: &mut Report
     let mut proxy = JoinSet::new();
     proxy.spawn(serve(listener, server));
 
-    let counting = Counting::new(database.open_behind(address).await?);
+    let counting = counting(database.open_behind(address).await?);
     let kernel = Kernel::start(KernelConfig::new(Arc::clone(&counting) as _));
     let place = Place::create(Arc::clone(&kernel), "far", MOST).await?;
     burst(&place, MOST, WARM_UP).await?;
     let (mut rates, mut latencies) = (vec![], Latencies::default());
-    let before = counting.applied();
+    let before = counting.intercept().applied();
     for _ in 0..plan.rounds {
         let (times, taken) = burst(&place, MOST, plan.time).await?;
         rates.push(times.len() as f64 / taken.as_secs_f64());
         latencies.merge(times);
     }
-    let applied = counting.applied();
+    let applied = counting.intercept().applied();
     kernel.shutdown().await;
     proxy.shutdown().await;
 

@@ -9,7 +9,7 @@ use cardwire_model::{AgentId, BoxId};
 
 use super::AREA;
 use super::place::Place;
-use crate::counting::Counting;
+use crate::counting::CountingStore;
 use crate::database::Database;
 use crate::measure::{Latencies, median};
 use crate::report::{Check, Line, Report};
@@ -40,7 +40,7 @@ struct Cost {
 
 pub(super) async fn run(
     database: &dyn Database,
-    counting: &Counting,
+    counting: &CountingStore,
     kernel: Arc<Kernel>,
     report: &mut Report,
 ) -> anyhow::Result<()> {
@@ -56,11 +56,11 @@ pub(super) async fn run(
     let mut costs = [Cost::default(), Cost::default()];
     for _ in 0..BLOCKS {
         for (agent, cost) in agents.iter().zip(&mut costs) {
-            let before = counting.applied();
+            let before = counting.intercept().applied();
             for _ in 0..TURNS {
                 measured(database, &place, agent, cost).await?;
             }
-            let after = counting.applied();
+            let after = counting.intercept().applied();
             cost.rows += after.rows - before.rows;
             cost.commits += after.commits - before.commits;
         }

@@ -7,7 +7,7 @@ use super::crew::burst;
 use super::place::Place;
 use crate::Plan;
 use crate::costs::{Before, Total};
-use crate::counting::Counting;
+use crate::counting::CountingStore;
 use crate::database::Database;
 use crate::measure::{Latencies, median};
 use crate::report::{Check, Line, Report};
@@ -26,7 +26,7 @@ const LATENCY: f64 = 10.0;
 
 pub(super) async fn run(
     database: &dyn Database,
-    counting: &Counting,
+    counting: &CountingStore,
     place: &Place,
     plan: Plan,
     report: &mut Report,
@@ -55,7 +55,7 @@ pub(super) async fn run(
 
 async fn case(
     database: &dyn Database,
-    counting: &Counting,
+    counting: &CountingStore,
     place: &Place,
     plan: Plan,
     agents: usize,

@@ -1,6 +1,8 @@
 //! A place for data that outlives the servers on it, and the command line on that place.
 
 use super::Server;
+use cardwire_store::Store;
+use cardwire_store_postgres::{PostgresConfig, PostgresStore, schema_checksum};
 use cardwire_testkit::scratch::{self, ScratchDatabase};
 use serde_json::Value;
 use std::{
@@ -134,8 +136,11 @@ impl Home {
 }
 
 fn scratch(variable: &str) -> Arc<ScratchDatabase> {
+    let checksum = schema_checksum(&PostgresConfig::new("")).unwrap();
+    let migrate =
+        async |url: String| PostgresStore::open(PostgresConfig::new(url)).await.unwrap().close().await;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    Arc::new(runtime.block_on(ScratchDatabase::create_on(variable)))
+    Arc::new(runtime.block_on(ScratchDatabase::migrated(variable, &checksum, migrate)))
 }
 
 /// A command that has ended.

@@ -2,7 +2,7 @@
 
 use super::{
     crew::{calls, crew},
-    stage::{Process, Ran, Stage, on_both_stores, text},
+    stage::{Process, Ran, Stage, alone, on_both_stores, text},
 };
 use crate::support::eventually;
 use serde_json::{Value, json};
@@ -61,7 +61,7 @@ fn a_run_waits_for_an_approval_and_goes_on_with_it() {
 #[test]
 fn a_model_sees_that_it_was_denied_and_why() {
     let team = team();
-    on_both_stores(|stage| {
+    alone(|stage| {
         let (_, turn) = waiting(stage, &team);
         answer(stage, &turn, &["--deny", "--reply", "Not before Monday."]);
         assert_eq!(stage.resume(&team, &[]).deliverable(), "It stays in the drawer.");
@@ -77,7 +77,7 @@ fn a_model_sees_that_it_was_denied_and_why() {
 #[test]
 fn a_run_can_agree_to_everything_from_the_start() {
     let team = team();
-    on_both_stores(|stage| {
+    alone(|stage| {
         assert_eq!(stage.run(&team, "Publish it.", &["--yes"]).deliverable(), "It is out.");
     });
 }
@@ -90,7 +90,7 @@ fn a_person_who_is_asked_can_reply_in_words() {
         { "match": { "agent": "a", "role": "tool", "contains": "Red" }, "reply": "Red it is." },
     ]);
     let team = crew("sequential", &["a"], rules);
-    on_both_stores(|stage| {
+    alone(|stage| {
         let ran = stage.run(&team, "Paint the boat.", &["--yes"]);
         ran.run.failed(1, "Which colour?");
         let turn = stage.turns_of("a").remove(0);
@@ -103,7 +103,7 @@ fn a_person_who_is_asked_can_reply_in_words() {
 
 #[test]
 fn without_a_run_there_is_nothing_to_resume() {
-    on_both_stores(|stage| {
+    alone(|stage| {
         stage.resume(&team(), &[]).run.failed(3, "the team `crew` has no run");
     });
 }
@@ -145,7 +145,7 @@ fn api_17_a_run_is_resumed_in_the_session_that_is_named() {
     let mut team = team();
     let hello = json!({ "match": { "agent": "a", "role": "user", "contains": "Hello" }, "reply": "Hi." });
     team["model"]["script"]["rules"].as_array_mut().unwrap().insert(0, hello);
-    on_both_stores(|stage| {
+    alone(|stage| {
         stage.run(&team, "Hello?", &["--session", "s1"]).deliverable();
         let paused = stage.run(&team, "Publish it.", &["--session", "s2"]);
         paused.run.failed(1, "waits for a person");

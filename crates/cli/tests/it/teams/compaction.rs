@@ -2,7 +2,7 @@
 
 use super::{
     crew::crew,
-    stage::{Stage, on_both_servers, on_both_stores, text},
+    stage::{Stage, alone, on_both_servers, on_both_stores, text},
 };
 use serde_json::{Value, json};
 
@@ -51,7 +51,7 @@ fn an_overflow_is_summarised_once_and_the_request_made_anew() {
 #[test]
 fn a_second_overflow_is_told() {
     let team = team(2, json!("SUMMARY"));
-    on_both_stores(|stage| {
+    alone(|stage| {
         talk(stage, &team);
         stage.run(&team, "the last", &["--session", "s"]).failed("agent_failed", "context length");
         assert_eq!(stage.session("s")["compression__context"], "SUMMARY");
@@ -100,7 +100,7 @@ fn a_long_session_is_summarised_before_it_overflows() {
 #[test]
 fn without_a_summary_everything_stays_as_it_was() {
     let team = team(1, json!(" "));
-    on_both_stores(|stage| {
+    alone(|stage| {
         talk(stage, &team);
         let before = stage.session("s")["messages"].clone();
         stage.run(&team, "the last", &["--session", "s"]).failed("agent_failed", "context length");

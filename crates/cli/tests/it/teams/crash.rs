@@ -6,7 +6,7 @@ use super::{
     stage::{Process, text},
 };
 use crate::support::{Backend, DEADLINE, Home, Server, eventually};
-use cardwire_testkit::Rng;
+use cardwire_testkit::{Rng, scaled};
 use serde_json::{Value, json};
 use std::{
     collections::HashMap,
@@ -20,13 +20,7 @@ const RUN_MS: usize = 700;
 /// The project of a run that nobody kills, with which the others are compared.
 const CALM: &str = "calm";
 /// A run is killed at most so often before it may end.
-const KILLS_PER_RUN: usize = 6;
-
-/// `CARDWIRE_CRASH_CYCLES` asks for more.
-fn cycles(least: usize) -> usize {
-    let wanted = std::env::var("CARDWIRE_CRASH_CYCLES").ok().and_then(|text| text.parse().ok());
-    wanted.unwrap_or(least).max(least)
-}
+const KILLS_PER_RUN: u64 = 6;
 
 fn seeded() -> Rng {
     let seed = cardwire_testkit::test_seed();
@@ -59,7 +53,7 @@ fn a_run_that_was_killed_is_resumed_to_the_same_end() {
     write_team(&home);
     home.ok(&["run", "team.yaml", QUERY, "--project", CALM]);
     let (mut kills, mut projects) = (0, vec![]);
-    while kills < cycles(24) {
+    while kills < scaled(8) {
         let project = format!("r{}", projects.len());
         kills += run_until_it_ends(&home, &project, &mut random);
         projects.push(project);
@@ -70,7 +64,7 @@ fn a_run_that_was_killed_is_resumed_to_the_same_end() {
 }
 
 /// Gives how often it was killed.
-fn run_until_it_ends(home: &Arc<Home>, project: &str, random: &mut Rng) -> usize {
+fn run_until_it_ends(home: &Arc<Home>, project: &str, random: &mut Rng) -> u64 {
     let (start, resume) = (["run", "team.yaml", QUERY], ["run", "team.yaml", "--resume"]);
     let (mut args, mut kills) = (&start[..], 0);
     let deadline = Instant::now() + DEADLINE * 2;
@@ -101,15 +95,15 @@ fn run_until_it_ends(home: &Arc<Home>, project: &str, random: &mut Rng) -> usize
 
 #[test]
 fn a_worker_that_was_killed_goes_on_under_its_name_on_sqlite() {
-    torture_worker(Backend::Sqlite, 20);
+    torture_worker(Backend::Sqlite, 10);
 }
 
 #[test]
 fn a_worker_that_was_killed_goes_on_under_its_name_on_postgres() {
-    torture_worker(Backend::Postgres, 8);
+    torture_worker(Backend::Postgres, 5);
 }
 
-fn torture_worker(backend: Backend, least: usize) {
+fn torture_worker(backend: Backend, least: u64) {
     let mut random = seeded();
     let home = Home::new(backend);
     let server = home.up(&["--worker-turns", "0"]);
@@ -117,7 +111,7 @@ fn torture_worker(backend: Backend, least: usize) {
     let (mut kills, mut projects) = (0, vec![]);
     let mut worker = Process::worker(&home, "w");
     await_end(&server, CALM, &start(&server, CALM));
-    while kills < cycles(least) {
+    while kills < scaled(least) {
         let project = format!("r{}", projects.len());
         let turn = start(&server, &project);
         for _ in 0..KILLS_PER_RUN {
@@ -137,22 +131,22 @@ fn torture_worker(backend: Backend, least: usize) {
 
 #[test]
 fn a_server_that_was_killed_goes_on_with_its_runs_on_sqlite() {
-    torture_server(Backend::Sqlite, 20);
+    torture_server(Backend::Sqlite, 10);
 }
 
 #[test]
 fn a_server_that_was_killed_goes_on_with_its_runs_on_postgres() {
-    torture_server(Backend::Postgres, 8);
+    torture_server(Backend::Postgres, 5);
 }
 
-fn torture_server(backend: Backend, least: usize) {
+fn torture_server(backend: Backend, least: u64) {
     let mut random = seeded();
     let home = Home::new(backend);
     let mut server = home.up(&[]);
     write_team(&home);
     await_end(&server, CALM, &start(&server, CALM));
     let (mut kills, mut projects) = (0, vec![]);
-    while kills < cycles(least) {
+    while kills < scaled(least) {
         let project = format!("r{}", projects.len());
         let turn = start(&server, &project);
         for _ in 0..KILLS_PER_RUN {
@@ -269,7 +263,7 @@ fn a_worker_outlives_the_servers_it_works_for() {
     let _worker = Process::worker(&home, "w");
     await_end(&server, CALM, &start(&server, CALM));
     let (mut kills, mut projects) = (0, vec![]);
-    while kills < cycles(10) {
+    while kills < scaled(6) {
         let project = format!("r{}", projects.len());
         let turn = start(&server, &project);
         for _ in 0..KILLS_PER_RUN {

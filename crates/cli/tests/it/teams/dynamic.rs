@@ -2,7 +2,7 @@
 
 use super::{
     crew::{calls, crew, says},
-    stage::on_both_stores,
+    stage::{alone, on_both_stores},
 };
 use serde_json::json;
 
@@ -36,7 +36,7 @@ fn work_cannot_be_handed_out_of_the_team_or_past_what_is_allowed() {
     ]);
     let mut team = crew("dynamic", &["a", "b", "c"], rules);
     team["agents"][0]["can_delegate_to"] = json!(["b"]);
-    on_both_stores(|stage| {
+    alone(|stage| {
         let ran = stage.run(&team, "Ask a stranger.", &[]);
         ran.failed("delegation_target_invalid", "zed");
         let ran = stage.run(&team, "Ask a friend.", &[]);
@@ -50,7 +50,7 @@ fn work_cannot_be_handed_out_of_the_team_or_past_what_is_allowed() {
 fn pr_02_a_hand_over_by_somebody_without_targets_is_recorded() {
     let rules = json!([calls("a", 1, &[("delegate_to_zed", json!({ "task": "Paint it." }))])]);
     let team = crew("dynamic", &["a"], rules);
-    on_both_stores(|stage| {
+    alone(|stage| {
         stage.run(&team, "Make a boat.", &[]).failed("delegation_target_invalid", "zed");
         assert_eq!(stage.order(), ["a"]);
     });
@@ -69,7 +69,7 @@ fn only_the_first_of_several_delegations_counts() {
         says("c", "I was the first."),
     ]);
     let team = crew("dynamic", &["a", "b", "c"], rules);
-    on_both_stores(|stage| {
+    alone(|stage| {
         assert_eq!(stage.run(&team, "Go.", &[]).deliverable(), "I was the first.");
         assert_eq!(stage.order(), ["a", "c"]);
         assert_eq!(stage.tool_results(&stage.turns_of("a")[0]).len(), 2, "every call has its answer");
@@ -85,7 +85,7 @@ fn agents_that_hand_over_in_circles_come_to_an_end() {
     ]);
     let mut team = crew("dynamic", &["a", "b"], rules);
     team["limits"] = json!({ "max_rounds": 5 });
-    on_both_stores(|stage| {
+    alone(|stage| {
         stage.run(&team, "Go.", &[]).failed("max_rounds", "after 5 rounds");
         assert_eq!(stage.order(), ["a", "b", "a", "b", "a"]);
     });

@@ -2,7 +2,7 @@
 
 use super::{
     crew::{calls, crew, says},
-    stage::on_both_stores,
+    stage::{alone, on_both_stores},
 };
 use serde_json::{Value, json};
 
@@ -42,7 +42,7 @@ fn whoever_is_assigned_a_task_is_asked_that_and_not_what_the_user_asked() {
 #[test]
 fn what_was_assigned_is_forgotten_when_it_is_done() {
     let team = crew("hierarchical", &["lead", "worker"], rules());
-    on_both_stores(|stage| {
+    alone(|stage| {
         stage.run(&team, "Is the harbour full?", &["--session", "s1"]).deliverable();
         let session = stage.session("s1");
         assert_eq!(session["assigned_task"], Value::Null, "{session:#}");
@@ -66,7 +66,7 @@ fn a_manager_hears_of_a_failure_and_decides() {
         { "match": { "agent": "worker" }, "error": { "kind": "bad_request", "message": "fog" } },
     ]);
     let team = crew("hierarchical", &["lead", "worker"], rules);
-    on_both_stores(|stage| {
+    alone(|stage| {
         assert_eq!(stage.run(&team, "Is the harbour full?", &[]).deliverable(), "It could not be done.");
         assert!(stage.sent("lead")[1].query().contains("fog"));
     });
@@ -80,7 +80,7 @@ fn pr_03_a_sub_agent_hands_nothing_over() {
     let told = json!({ "match": { "agent": "worker", "role": "tool" }, "reply": "Seven boats." });
     rules.as_array_mut().unwrap().push(told);
     let team = crew("hierarchical", &["lead", "worker"], rules);
-    on_both_stores(|stage| {
+    alone(|stage| {
         assert_eq!(stage.run(&team, "Is the harbour full?", &[]).deliverable(), "All is done.");
         let refused = stage.tool_results(&stage.turns_of("worker")[0]);
         assert_eq!(refused.len(), 1, "{refused:#?}");

@@ -2,7 +2,7 @@
 
 use super::{
     crew::{crew, says},
-    stage::{on_both_servers, text},
+    stage::{on_a_server, on_both_servers, text},
 };
 use crate::support::Server;
 use serde_json::{Value, json};
@@ -44,7 +44,7 @@ fn whoever_waits_is_given_the_deliverable_and_whoever_does_not_the_turn() {
 /// API-16
 #[test]
 fn a_run_that_is_asked_for_twice_with_one_key_is_one_run() {
-    on_both_servers(|stage, server| {
+    on_a_server(|stage, server| {
         with_team(server, json!([says("a", "Seven.")]));
         let authorization = format!("Bearer {}", server.token);
         let headers = [("authorization", authorization.as_str()), ("idempotency-key", "k1")];

@@ -2,7 +2,7 @@
 
 use super::{
     crew::{crew, says},
-    stage::{on_both_stores, text},
+    stage::{alone, on_both_stores, text},
 };
 use serde_json::{Value, json};
 
@@ -51,7 +51,7 @@ fn a_worker_sees_its_own_input_and_nothing_else() {
 #[test]
 fn results_are_in_the_order_of_the_tasks_whoever_is_first() {
     let team = crew("map_reduce", &["w1", "w2", "sum"], rules());
-    on_both_stores(|stage| {
+    alone(|stage| {
         stage.run(&team, "How is the harbour?", &["--session", "s1"]).deliverable();
         let reducer = stage.only_sent("sum");
         let results = "- t1 (w1): 7 boats\n- t2 (w2): 3 piers\n- t3 (w1): 99 gulls";
@@ -78,7 +78,7 @@ fn a_new_plan_begins_with_no_results() {
     let plan = json!({ "match": { "role": "planner", "contains": "And now?" }, "reply": plan });
     rules.as_array_mut().unwrap().insert(0, plan);
     let team = crew("map_reduce", &["w1", "w2", "sum"], rules);
-    on_both_stores(|stage| {
+    alone(|stage| {
         for query in ["How is the harbour?", "And now?"] {
             stage.run(&team, query, &["--session", "s1"]).deliverable();
         }
@@ -95,7 +95,7 @@ fn a_task_that_failed_is_named_and_nothing_is_reduced() {
     let mut rules = rules();
     rules[1] = json!({ "match": { "contains": "Count the boats.", "role": "worker" }, "error": { "kind": "bad_request", "message": "fog" } });
     let team = crew("map_reduce", &["w1", "w2", "sum"], rules);
-    on_both_stores(|stage| {
+    alone(|stage| {
         let ran = stage.run(&team, "How is the harbour?", &[]);
         ran.failed("map_failed", "t1/w1: ");
         assert!(ran.run.stderr.contains("fog"), "{ran:?}");
@@ -114,7 +114,7 @@ fn a_plan_for_somebody_else_or_of_nothing_is_no_plan() {
     ] {
         let team =
             crew("map_reduce", &["w1", "sum"], json!([{ "match": { "role": "planner" }, "reply": plan }]));
-        on_both_stores(|stage| {
+        alone(|stage| {
             stage.run(&team, "Go.", &[]).failed(code, "");
             assert_eq!(stage.order(), ["crew_planner"]);
         });
@@ -125,7 +125,7 @@ fn a_plan_for_somebody_else_or_of_nothing_is_no_plan() {
 #[test]
 fn the_process_has_two_names() {
     let team = crew("mapreduce", &["w1", "w2", "sum"], rules());
-    on_both_stores(|stage| {
+    alone(|stage| {
         assert_eq!(stage.run(&team, "How is the harbour?", &[]).deliverable(), "A busy harbour.");
     });
 }
@@ -133,14 +133,14 @@ fn the_process_has_two_names() {
 /// PR-08, PR-09: refused wherever a team is given.
 #[test]
 fn a_shape_that_cannot_run_is_refused() {
-    let alone = crew("map_reduce", &["w1"], json!([says("w1", "x")]));
+    let lonely = crew("map_reduce", &["w1"], json!([says("w1", "x")]));
     let unknown = crew("committee", &["w1"], json!([says("w1", "x")]));
     on_both_stores(|stage| {
-        stage.run(&alone, "Go.", &[]).run.failed(2, "agents");
+        stage.run(&lonely, "Go.", &[]).run.failed(2, "agents");
         stage.run(&unknown, "Go.", &[]).run.failed(2, "process");
         let Some(server) = stage.server() else { return };
         stage.home.ok(&["project", "create", "p1"]);
-        for (team, field) in [(&alone, "agents"), (&unknown, "process")] {
+        for (team, field) in [(&lonely, "agents"), (&unknown, "process")] {
             let reply = server.request("PUT", "/projects/p1/teams/crew", &team.to_string());
             assert_eq!(
                 (reply.status, reply.json()["error"]["detail"]["field"].as_str()),
@@ -169,7 +169,7 @@ fn a_worker_hands_nothing_on() {
             says("sum", "A busy harbour."),
         ]),
     );
-    on_both_stores(|stage| {
+    alone(|stage| {
         assert_eq!(stage.run(&team, "How is the harbour?", &[]).deliverable(), "A busy harbour.");
         let refused = stage.tool_results(&stage.turns_of("w1")[0]);
         assert_eq!(refused.len(), 2);
@@ -187,7 +187,7 @@ fn two_teams_of_one_project_can_both_plan() {
     other["model"]["script"]["rules"] = json!([
         { "match": { "role": "planner" }, "reply": plan }, { "reply": "Done." },
     ]);
-    on_both_stores(|stage| {
+    alone(|stage| {
         stage.run(&crew("map_reduce", &["w1", "w2", "sum"], rules()), "One?", &[]).deliverable();
         assert_eq!(stage.run(&other, "Two?", &[]).deliverable(), "Done.");
     });

@@ -2,7 +2,7 @@
 
 use super::{
     crew::{calls, crew, says},
-    stage::{MCP_FILE, Process, Stage, on_both_servers, on_both_stores_with_mcp, text},
+    stage::{MCP_FILE, Process, Stage, alone_with_mcp, on_both_servers, on_both_stores_with_mcp, text},
 };
 use crate::support::{Backend, Home, Lines, eventually, send_signal};
 use serde_json::{Value, json};
@@ -206,7 +206,7 @@ fn a_server_that_cannot_be_started_offers_nothing_and_fails_its_calls() {
 fn a_program_finds_nothing_of_the_workers_environment_but_the_path() {
     let notes = Notes::new();
     let secrets = [("CARDWIRE_KEY_TOOLS", "secret"), ("OPENAI_API_KEY", "secret"), ("HOME", "/root")];
-    on_both_stores_with_mcp(&program(&notes.path), &secrets, |stage| {
+    alone_with_mcp(&program(&notes.path), &secrets, |stage| {
         let got = answers(stage, &json!(["py__surroundings"]), &[("py__surroundings", json!({}))]);
         let given: Vec<_> = got[0]["result"]["result"].as_array().unwrap().iter().map(text).collect();
         let path = format!("PATH={}", std::env::var("PATH").unwrap());
@@ -257,7 +257,7 @@ fn a_worker_that_is_stopped_in_the_middle_of_a_call_takes_its_programs_along() {
 #[test]
 fn a_document_of_the_same_name_has_a_person_agree_first() {
     let notes = Notes::new();
-    on_both_stores_with_mcp(&program(&notes.path), &[], |stage| {
+    alone_with_mcp(&program(&notes.path), &[], |stage| {
         let before = notes.count("add");
         let mut team = team(&json!(["py__add"]), &[("py__add", json!({ "a": 1, "b": 2 }))]);
         team["tools"] = json!([{ "name": "py__add", "description": "", "approval": "required" }]);
@@ -323,7 +323,7 @@ fn a_tool_of_a_server_elsewhere_is_called_with_the_key_that_is_named() {
         "web": { "url": served.url(), "key": "web" }, "bare": { "url": served.url() },
         "lost": { "url": served.url(), "key": "absent" }, "gone": { "url": "http://127.0.0.1:1/mcp" },
     });
-    on_both_stores_with_mcp(&servers, &[("CARDWIRE_KEY_WEB", "the key")], |stage| {
+    alone_with_mcp(&servers, &[("CARDWIRE_KEY_WEB", "the key")], |stage| {
         let add = |server: &str| json!({ "name": format!("{server}__add"), "arguments": { "a": 1, "b": 2 } });
         let all = ["web", "bare", "lost", "gone"];
         let mut team = crew(
@@ -352,7 +352,7 @@ fn a_tool_of_a_server_elsewhere_is_called_with_the_key_that_is_named() {
         assert_eq!(got[7]["result"], json!({ "result": "still here" }));
         assert!(!got.iter().any(|answer| answer.to_string().contains("the key")), "keys are told to nobody");
     });
-    assert_eq!(notes.count("add"), 2, "once on each store");
+    assert_eq!(notes.count("add"), 1, "once");
 }
 
 /// What a server says of its own list is heard; both ages of the protocol are spoken.

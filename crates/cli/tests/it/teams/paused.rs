@@ -2,7 +2,7 @@
 
 use super::{
     crew::{calls, crew, says},
-    stage::{on_both_servers, text},
+    stage::{on_a_server, on_both_servers, text},
 };
 use crate::support::{Server, eventually};
 use serde_json::{Value, json};
@@ -83,7 +83,7 @@ fn a_run_pauses_with_its_question_and_the_reply_is_remembered_once() {
 /// PR-10: in a round that others follow, the reply is there for them.
 #[test]
 fn those_who_come_next_know_what_a_person_said() {
-    on_both_servers(|stage, server| {
+    on_a_server(|stage, server| {
         with_team(server, &crew("sequential", &["a", "b"], asking()));
         let body = json!({ "query": "Paint the boat.", "session_id": "s1", "wait_ms": 30_000 });
         let paused = server.post(RUN, body).json();
@@ -111,7 +111,7 @@ fn an_approval_names_the_call_and_the_word_of_the_person_is_remembered() {
     let mut team = crew("sequential", &["a"], rules);
     team["tools"] = json!([{ "name": "publish", "description": "Publishes.", "approval": "required" }]);
     team["agents"][0]["profile"]["allowed_tools"] = json!(["publish"]);
-    on_both_servers(|stage, server| {
+    on_a_server(|stage, server| {
         with_team(server, &team);
         let waited = server.post(RUN, json!({ "query": "Publish it.", "wait_ms": 30_000 })).json();
         answer(server, &waited["questions"][0], &json!({ "approved": false }));
@@ -153,7 +153,7 @@ fn an_approval_names_the_call_and_the_word_of_the_person_is_remembered() {
 /// PR-10: a turn without questions has none, and one that is not there is not found.
 #[test]
 fn a_run_that_asks_nobody_has_no_questions() {
-    on_both_servers(|_, server| {
+    on_a_server(|_, server| {
         with_team(server, &crew("sequential", &["a"], json!([says("a", "Seven.")])));
         let waited = server.post(RUN, json!({ "query": "How many?", "wait_ms": 30_000 })).json();
         assert_eq!(waited["questions"], json!([]));
@@ -179,7 +179,7 @@ fn pr_05_a_member_that_a_person_stops_aborts_the_run() {
             { "match": { "role": "reflector" }, "reply": { "next_action": judgement } },
             calls("a", 1, &[("ask_human", json!({ "question": "Which colour?" }))]),
         ]);
-        on_both_servers(|stage, server| {
+        on_a_server(|stage, server| {
             with_team(server, &crew("react", &["a"], rules.clone()));
             let body = json!({ "query": "Paint the boat.", "session_id": "s1", "wait_ms": 30_000 });
             let run = stop_asking(server, &server.post(RUN, body).json());
@@ -196,7 +196,7 @@ fn pr_05_a_member_that_a_person_stops_aborts_the_run() {
 fn pr_01_a_member_that_a_person_stops_ends_the_chain() {
     let mut team = crew("sequential", &["a", "b"], asking());
     team["limits"] = json!({ "retries": 1 });
-    on_both_servers(|stage, server| {
+    on_a_server(|stage, server| {
         with_team(server, &team);
         let body = json!({ "query": "Paint the boat.", "session_id": "s1", "wait_ms": 30_000 });
         let run = stop_asking(server, &server.post(RUN, body).json());

@@ -2,7 +2,7 @@
 
 use super::{
     crew::{crew, says},
-    stage::on_both_stores,
+    stage::{alone, on_both_stores},
 };
 use serde_json::{Value, json};
 
@@ -36,7 +36,7 @@ fn a_task_that_failed_is_tried_again_when_the_reflector_says_so() {
 #[test]
 fn the_text_of_a_task_reaches_its_agent_with_what_it_depends_on() {
     let team = crew("react", &["a", "b"], rules("retry"));
-    on_both_stores(|stage| {
+    alone(|stage| {
         stage.run(&team, "A red boat.", &[]).deliverable();
         let (first, second) = (stage.sent("a").remove(1), stage.only_sent("b"));
         assert!(first.query().contains("# Task t1\nFind the boat."), "{first:#?}");
@@ -49,7 +49,7 @@ fn the_text_of_a_task_reaches_its_agent_with_what_it_depends_on() {
 #[test]
 fn planner_and_reflector_are_shown_no_contexts_and_no_memory() {
     let team = crew("react", &["a", "b"], rules("retry"));
-    on_both_stores(|stage| {
+    alone(|stage| {
         stage.run(&team, "A blue boat.", &["--session", "s1"]).deliverable();
         stage.run(&team, "A red boat.", &["--session", "s1"]).deliverable();
         let mut sent = stage.sent("crew_planner");
@@ -69,7 +69,7 @@ fn planner_and_reflector_are_shown_no_contexts_and_no_memory() {
 #[test]
 fn the_reflector_can_give_up() {
     let team = crew("react", &["a", "b"], rules("fail"));
-    on_both_stores(|stage| {
+    alone(|stage| {
         stage.run(&team, "A red boat.", &[]).failed("react_failed", "no boat");
         assert_eq!(stage.order(), ["crew_planner", "a", "crew_reflector"]);
     });

@@ -2,7 +2,7 @@
 
 use super::{
     crew::{calls, crew, says},
-    stage::{Ran, Stage, on_both_servers, on_both_stores, text},
+    stage::{Ran, Stage, alone, on_both_servers, on_both_stores, text},
 };
 use serde_json::{Value, json};
 
@@ -59,7 +59,7 @@ fn turns_that_failed_and_turns_that_asked_people_are_run_again_too() {
         ]),
     );
     asks["tools"] = json!([{ "name": "publish", "approval": "required" }]);
-    on_both_stores(|stage| {
+    alone(|stage| {
         stage.run(&asks, "Go.", &["--yes"]).failed("agent_failed", "bad request");
         for turn in stage.turns() {
             let replay = stage.json(&["turn", "replay", text(&turn["agent_turn_id"])]);
@@ -71,7 +71,7 @@ fn turns_that_failed_and_turns_that_asked_people_are_run_again_too() {
 /// RP-05: what was deleted since is no difference of the turn.
 #[test]
 fn a_turn_whose_cards_were_deleted_is_not_called_another() {
-    on_both_stores(|stage| {
+    alone(|stage| {
         stage.run(&team(), "How many?", &[]).deliverable();
         // The card that the turn was given as its profile is not there any more: its first request cannot be rendered.
         let turn = &stage.turns_of("a")[0];
@@ -119,7 +119,7 @@ fn a_turn_that_would_come_to_something_else_is_told_apart() {
 
 #[test]
 fn what_has_not_ended_or_is_not_there_is_not_run_again() {
-    on_both_stores(|stage| {
+    alone(|stage| {
         stage.run(&team(), "How many?", &[]).deliverable();
         let nobody = format!("turn_{}", "0".repeat(32));
         stage.home.cardwire(&["turn", "replay", &nobody, "--project", "p1"]).failed(3, "not found");
@@ -129,7 +129,7 @@ fn what_has_not_ended_or_is_not_there_is_not_run_again() {
 /// RP-06
 #[test]
 fn a_fork_goes_on_from_a_point_in_another_way() {
-    on_both_stores(|stage| {
+    alone(|stage| {
         let Ran { told, .. } = stage.run(&team(), "How many?", &[]);
         assert_eq!(told["deliverable"], "Alpha has counted.");
         let turn = turn_of(stage, "a");
@@ -160,7 +160,7 @@ fn a_fork_goes_on_from_a_point_in_another_way() {
 /// RP-06: with nothing changed, the call that is made anew is the call that was made.
 #[test]
 fn rp_06_an_unchanged_fork_sends_what_the_original_sent() {
-    on_both_stores(|stage| {
+    alone(|stage| {
         stage.run(&looks_twice(), "go", &[]).deliverable();
         let turn = turn_of(stage, "a");
         let then = hashes(stage, &turn);
@@ -215,7 +215,7 @@ fn hashes(stage: &Stage, turn: &str) -> Vec<String> {
 /// RP-06
 #[test]
 fn a_fork_may_have_another_instruction_or_another_card() {
-    on_both_stores(|stage| {
+    alone(|stage| {
         let rules = json!([
             { "match": { "contains": "French" }, "reply": "Trois." },
             { "match": { "contains": "German" }, "reply": "Drei." },
@@ -263,7 +263,7 @@ fn a_fork_knows_of_its_session_what_the_original_knew() {
             says("b", "Beta."),
         ]),
     );
-    on_both_stores(|stage| {
+    alone(|stage| {
         for question in ["The first?", "The second?", "The third?"] {
             stage.run(&team, question, &["--session", "s"]).deliverable();
         }
@@ -303,7 +303,7 @@ fn a_fork_knows_of_its_session_what_the_original_knew() {
 /// RP-06: what cannot be, or would change nothing, is refused before anything is written.
 #[test]
 fn a_fork_that_cannot_be_as_asked_leaves_nothing() {
-    on_both_stores(|stage| {
+    alone(|stage| {
         let rules = json!([{ "match": { "contains": "boats" }, "reply": "Four." }, { "reply": "Three." }]);
         stage.run(&crew("sequential", &["a"], rules), "How many?", &[]).deliverable();
         let turn = turn_of(stage, "a");
@@ -350,7 +350,7 @@ fn a_fork_that_cannot_be_as_asked_leaves_nothing() {
 /// RP-06
 #[test]
 fn a_fork_that_fails_is_shown_with_its_error() {
-    on_both_stores(|stage| {
+    alone(|stage| {
         let rules =
             json!([{ "match": { "contains": "French" }, "error": "bad_request" }, { "reply": "Three." }]);
         stage.run(&crew("sequential", &["a"], rules), "How many?", &[]).deliverable();
@@ -371,7 +371,7 @@ fn a_fork_that_fails_is_shown_with_its_error() {
 /// OB-04
 #[test]
 fn what_calls_cost_is_summed_by_whatever_is_asked_for() {
-    on_both_stores(|stage| {
+    alone(|stage| {
         let Ran { told, .. } = stage.run(&team(), "How many?", &[]);
         let total = &told["usage"];
         assert_eq!(total["calls"], 4);

@@ -2,7 +2,7 @@
 
 use super::{
     crew::{calls, crew, says},
-    stage::on_both_stores,
+    stage::{alone, on_both_stores},
 };
 use serde_json::json;
 
@@ -31,7 +31,7 @@ fn an_agent_that_fails_stops_the_chain() {
 #[test]
 fn an_agent_sees_what_came_before_it_but_nobodys_system_prompt() {
     let team = crew("sequential", &["a", "b"], json!([says("a", "Alpha is done."), says("b", "Beta too.")]));
-    on_both_stores(|stage| {
+    alone(|stage| {
         assert_eq!(stage.run(&team, "What is it?", &[]).deliverable(), "Beta too.");
         let first = stage.only_sent("a");
         assert_eq!(first.said_by("system")[0], "SECRET-a");
@@ -56,7 +56,7 @@ fn an_agent_is_asked_again_as_often_as_the_team_allows() {
     let mut team = crew("sequential", &["a"], rules);
     team["limits"] = json!({ "retries": 2 });
     team["enable_share_context"] = false.into();
-    on_both_stores(|stage| {
+    alone(|stage| {
         assert_eq!(stage.run(&team, "What is it?", &[]).deliverable(), "Third time lucky.");
         let statuses: Vec<_> = stage.turns_of("a").iter().map(|turn| turn["status"].clone()).collect();
         assert_eq!(statuses, ["failed", "failed", "success"]);
@@ -71,7 +71,7 @@ fn a_turn_ends_after_so_many_steps() {
     let rules = json!([{ "tool_calls": [{ "name": "read_card", "arguments": { "card_id": "x" } }] }]);
     let mut team = crew("sequential", &["a"], rules);
     team["limits"] = json!({ "max_steps": 2 });
-    on_both_stores(|stage| {
+    alone(|stage| {
         stage.run(&team, "What is it?", &[]).failed("agent_failed", "did not end within 2 steps");
         let turn = &stage.turns_of("a")[0];
         assert_eq!((&turn["status"], &turn["error_code"]), (&json!("failed"), &json!("max_steps")));
@@ -89,7 +89,7 @@ fn pr_02_an_agent_of_a_chain_hands_nothing_over() {
         says("b", "Beta too."),
     ]);
     let team = crew("sequential", &["a", "b"], rules);
-    on_both_stores(|stage| {
+    alone(|stage| {
         assert_eq!(stage.run(&team, "What is it?", &[]).deliverable(), "Beta too.");
         let refused = stage.tool_results(&stage.turns_of("a")[0]);
         assert_eq!(refused.len(), 1, "{refused:#?}");

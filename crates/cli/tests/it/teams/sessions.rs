@@ -2,7 +2,7 @@
 
 use super::{
     crew::{calls, crew, says},
-    stage::on_both_stores,
+    stage::{alone, on_both_stores},
 };
 use serde_json::{Value, json};
 
@@ -34,7 +34,7 @@ fn the_second_run_of_a_session_knows_the_first_once() {
 #[test]
 fn runs_of_different_sessions_know_nothing_of_each_other() {
     let team = crew("sequential", &["a"], json!([says("a", "Alpha answers.")]));
-    on_both_stores(|stage| {
+    alone(|stage| {
         stage.run(&team, "The first question?", &["--session", "s1"]).deliverable();
         stage.run(&team, "The second question?", &["--session", "s2"]).deliverable();
         stage.run(&team, "The third question?", &[]).deliverable();
@@ -48,7 +48,7 @@ fn runs_of_different_sessions_know_nothing_of_each_other() {
 /// API-17
 #[test]
 fn a_run_uses_the_team_as_its_file_is_now() {
-    on_both_stores(|stage| {
+    alone(|stage| {
         let mut team = crew("sequential", &["a"], json!([says("a", "Alpha answers.")]));
         stage.run(&team, "The first question?", &[]).deliverable();
         team["agents"][0]["profile"]["system_prompt"] = "Another prompt.".into();
@@ -85,7 +85,7 @@ fn the_experience_of_a_session_knows_what_its_agents_found() {
         calls("a", 1, &[("search_knowledge", json!({ "query": "boat" }))]),
         { "match": { "agent": "a" }, "reply": "It is red." },
     ]);
-    on_both_stores(|stage| {
+    alone(|stage| {
         let mut team = crew("sequential", &["a"], rules.clone());
         // Without blocks an agent knows what it finds by itself.
         team["enable_share_context"] = json!(false);

@@ -10,16 +10,32 @@ use std::{
     sync::Arc,
 };
 
-/// Runs a check where nobody but `cardwire run` is at work, on SQLite, and with a server on Postgres.
+/// Runs a check where nobody but `cardwire run` is at work, on SQLite.
+pub(super) fn alone(check: impl Fn(&Stage)) {
+    alone_with(&[], check);
+}
+
+/// The same, with variables in the environment.
+pub(super) fn alone_with(variables: &[(&str, &str)], check: impl Fn(&Stage)) {
+    let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+    let variables = variables.iter().map(own).collect();
+    check(&Stage { home: Home::new(Backend::Sqlite), server: None, variables, mcp: None });
+}
+
+/// The same, with MCP servers.
+pub(super) fn alone_with_mcp(servers: &Value, variables: &[(&str, &str)], check: impl Fn(&Stage)) {
+    check(&Stage::alone_with_mcp(servers, variables));
+}
+
+/// Runs a check alone, and with a server on Postgres. One test of each kind does so: what a run comes to is decided above
+/// the stores.
 pub(super) fn on_both_stores(check: impl Fn(&Stage)) {
     on_both_stores_with(&[], check);
 }
 
 /// The same, with variables in the environment of whoever runs agents.
 pub(super) fn on_both_stores_with(variables: &[(&str, &str)], check: impl Fn(&Stage)) {
-    let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
-    let variables_of_run = variables.iter().map(own).collect();
-    check(&Stage { home: Home::new(Backend::Sqlite), server: None, variables: variables_of_run, mcp: None });
+    alone_with(variables, &check);
     let home = Home::new(Backend::Postgres);
     let server = home.up_with(&[], variables);
     check(&Stage { home, server: Some(server), variables: vec![], mcp: None });
@@ -27,7 +43,7 @@ pub(super) fn on_both_stores_with(variables: &[(&str, &str)], check: impl Fn(&St
 
 /// The same, with MCP servers for whoever runs agents.
 pub(super) fn on_both_stores_with_mcp(servers: &Value, variables: &[(&str, &str)], check: impl Fn(&Stage)) {
-    check(&Stage::alone_with_mcp(servers, variables));
+    alone_with_mcp(servers, variables, &check);
     let home = Home::new(Backend::Postgres);
     home.file(MCP_FILE, json!({ "mcp_servers": servers }).to_string());
     let server = home.up_with(&["--mcp", MCP_FILE], variables);
@@ -37,13 +53,21 @@ pub(super) fn on_both_stores_with_mcp(servers: &Value, variables: &[(&str, &str)
 /// Where MCP servers are named.
 pub(super) const MCP_FILE: &str = "mcp.yaml";
 
+/// Runs a check with a server on SQLite.
+pub(super) fn on_a_server(check: impl Fn(&Stage, &Server)) {
+    on_server(Backend::Sqlite, check);
+}
+
 /// Runs a check with a server on each store.
 pub(super) fn on_both_servers(check: impl Fn(&Stage, &Server)) {
-    for backend in [Backend::Sqlite, Backend::Postgres] {
-        let home = Home::new(backend);
-        let stage = Stage { server: Some(home.up(&[])), home, variables: vec![], mcp: None };
-        check(&stage, stage.server.as_ref().unwrap());
-    }
+    on_server(Backend::Sqlite, &check);
+    on_server(Backend::Postgres, check);
+}
+
+fn on_server(backend: Backend, check: impl Fn(&Stage, &Server)) {
+    let home = Home::new(backend);
+    let stage = Stage { server: Some(home.up(&[])), home, variables: vec![], mcp: None };
+    check(&stage, stage.server.as_ref().unwrap());
 }
 
 /// A place where teams run, in project `p1`.

@@ -2,7 +2,7 @@
 
 use super::{
     crew::calls,
-    stage::{Stage, on_both_servers, text},
+    stage::{Stage, on_a_server, on_both_servers, text},
 };
 use crate::support::{Server, eventually};
 use serde_json::{Value, json};
@@ -90,7 +90,7 @@ fn a_plain_answer_is_no_result_where_fields_are_asked_for() {
         { "match": { "step": 1 }, "reply": "Seven boats." },
         calls("a", 2, &[("submit_result", json!({ "fields": [{ "name": "boats", "value": 7 }] }))]),
     ]);
-    on_both_servers(|stage, server| {
+    on_a_server(|stage, server| {
         let turn = turn_with(server, &["boats"], &rules);
         assert_eq!(turn["status"], "success", "{turn:#}");
         assert_eq!(deliverable(stage, &turn), json!({ "fields": [{ "name": "boats", "value": 7 }] }));
@@ -102,7 +102,7 @@ fn a_plain_answer_is_no_result_where_fields_are_asked_for() {
 /// WK-07: who never learns fails.
 #[test]
 fn a_model_that_never_submits_fails_its_turn() {
-    on_both_servers(|stage, server| {
+    on_a_server(|stage, server| {
         let turn = turn_with(server, &["boats"], &json!([{ "reply": "Seven boats." }]));
         assert_eq!((&turn["status"], &turn["error_code"]), (&json!("failed"), &json!("must_end_with")));
         assert_eq!(stage.sent("a").len(), 4);
@@ -124,7 +124,7 @@ fn a_value_that_does_not_fit_its_schema_is_sent_back_with_the_reason() {
         calls("a", 1, &[("submit_result", json!({ "boats": "seven", "piers": [4] }))]),
         calls("a", 2, &[("submit_result", json!({ "boats": 7, "piers": ["4"] }))]),
     ]);
-    on_both_servers(|stage, server| {
+    on_a_server(|stage, server| {
         let turn = turn_with_fields(server, &boats(), &rules);
         assert_eq!(turn["status"], "success", "{turn:#}");
         let results = stage.tool_results(&turn);
@@ -148,7 +148,7 @@ fn a_value_that_does_not_fit_its_schema_is_sent_back_with_the_reason() {
 #[test]
 fn values_that_never_fit_fail_the_turn() {
     let call = json!({ "name": "submit_result", "arguments": { "boats": -1, "piers": [] } });
-    on_both_servers(|stage, server| {
+    on_a_server(|stage, server| {
         let turn = turn_with_fields(server, &boats(), &json!([{ "tool_calls": [call] }]));
         assert_eq!((&turn["status"], &turn["error_code"]), (&json!("failed"), &json!("invalid_value")));
         assert!(text(&turn["error"]).contains("boats: value is less than the minimum of 0"), "{turn:#}");
@@ -161,7 +161,7 @@ fn values_that_never_fit_fail_the_turn() {
 /// WK-07: nobody is asked for what cannot be checked.
 #[test]
 fn a_schema_that_is_none_fails_the_turn_before_a_model_is_asked() {
-    on_both_servers(|stage, server| {
+    on_a_server(|stage, server| {
         let fields =
             json!([{ "name": "boats", "description": "", "schema": { "$ref": "http://127.0.0.1:1/x" } }]);
         let turn = turn_with_fields(server, &fields, &json!([{ "reply": "Seven." }]));

@@ -2,7 +2,7 @@
 
 use super::{
     crew::{calls, crew, says},
-    stage::{on_both_stores, on_both_stores_with, text},
+    stage::{alone, on_both_stores, on_both_stores_with, text},
 };
 use crate::support::DEADLINE;
 use hmac::{Hmac, KeyInit, Mac};
@@ -44,7 +44,7 @@ fn a_tool_that_nobody_knows_is_answered_and_the_turn_goes_on() {
         says("a", "On foot, then."),
     ]);
     let team = crew("sequential", &["a"], rules);
-    on_both_stores(|stage| {
+    alone(|stage| {
         assert_eq!(stage.run(&team, "Go.", &[]).deliverable(), "On foot, then.");
         let results = stage.tool_results(&stage.turns_of("a")[0]);
         assert_eq!(results.len(), 2, "{results:#?}");
@@ -57,7 +57,7 @@ fn a_tool_that_nobody_knows_is_answered_and_the_turn_goes_on() {
 fn more_calls_than_a_request_takes_answers_are_answered_in_parts() {
     let many = vec![("read_card", json!({ "card_id": "0192f0c123457abc8def0123456789ab" })); 101];
     let team = crew("sequential", &["a"], json!([calls("a", 1, &many), says("a", "Read.")]));
-    on_both_stores(|stage| {
+    alone(|stage| {
         assert_eq!(stage.run(&team, "Go.", &[]).deliverable(), "Read.");
         assert_eq!(stage.tool_results(&stage.turns_of("a")[0]).len(), 101);
     });
@@ -76,7 +76,7 @@ fn a_report_on_the_list_is_taken_in_each_of_its_forms_or_refused() {
         says("a", "Under way."),
     ]);
     let team = crew("sequential", &["a"], rules);
-    on_both_stores(|stage| {
+    alone(|stage| {
         assert_eq!(stage.run(&team, "Go.", &["--session", "s"]).deliverable(), "Under way.");
         let results = stage.tool_results(&stage.turns_of("a")[0]);
         let told: Vec<_> = results.iter().map(|result| text(&result["status"])).collect();
@@ -133,7 +133,7 @@ fn a_tool_elsewhere_is_called_once_with_a_signature() {
 /// WK-08
 #[test]
 fn a_tool_that_fails_or_is_not_there_is_an_answer() {
-    on_both_stores(|stage| {
+    alone(|stage| {
         let (broken, _requests) = tool("500 Internal Server Error", "{}");
         let rules = json!([
             calls("a", 1, &[("broken", json!({})), ("absent", json!({}))]),

@@ -5,11 +5,11 @@ use crate::desk::Desk;
 use cardwire_kernel::ContextConfig;
 use cardwire_store::Catalog;
 use cardwire_store_sqlite::SqliteStore;
-use cardwire_testkit::ReferenceStore;
+use cardwire_testkit::{ReferenceStore, scaled};
 use serde_json::json;
 use std::sync::Arc;
 
-const TURNS: usize = 2_000;
+const TURNS: u64 = 400;
 const RESULT_BYTES: usize = 50_000;
 /// Words: a text without any takes many times as long to count.
 const RESULT: &str = "what a tool said ";
@@ -29,7 +29,7 @@ async fn stored(store: &SqliteStore, desk: &Desk) -> usize {
     }
 }
 
-/// 2,000 turns of one agent that keeps its output box, each with a tool result of 50 kB and a call that shows what fits.
+/// Many turns of one agent that keeps its output box, each with a tool result of 50 kB and a call that shows what fits.
 #[tokio::test]
 async fn nf_12_storage_grows_by_what_is_new_and_any_past_request_renders_again() {
     let folder = tempfile::tempdir().unwrap();
@@ -37,7 +37,8 @@ async fn nf_12_storage_grows_by_what_is_new_and_any_past_request_renders_again()
     let unused = Arc::new(ReferenceStore::new());
     let desk = Desk::on(Arc::clone(&store) as _, unused, &["a"], ContextConfig::default()).await;
     let (mut calls, mut sizes, mut output) = (vec![], vec![], None);
-    for turn in 0..TURNS {
+    let turns = scaled(TURNS);
+    for turn in 0..turns {
         let context = desk.instruction(&format!("turn {turn:05}")).await;
         let receipt = desk.dispatch_with("a", context, output, r#"{"session_id":"s"}"#).await;
         output = Some(receipt.output_box);
@@ -50,17 +51,17 @@ async fn nf_12_storage_grows_by_what_is_new_and_any_past_request_renders_again()
         desk.write(&lease, cards).await;
         let call = desk.call(&lease, Some(WINDOW)).await.unwrap();
         assert!(call.manifest.total_tokens <= WINDOW);
-        if turn % 100 == 99 {
+        if turn % (turns / 20) == turns / 20 - 1 {
             calls.push((call.call_id, call.body));
         }
-        if turn % 500 == 499 {
+        if turn % (turns / 4) == turns / 4 - 1 {
             sizes.push(stored(&store, &desk).await);
         }
         desk.finish(&lease).await;
     }
     let growth: Vec<usize> = sizes.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let (early, late) = (growth[0], growth[growth.len() - 1]);
-    assert!(late <= early + early / 50, "500 turns wrote {early} bytes early and {late} late");
+    assert!(late <= early + early / 50, "a quarter of the turns wrote {early} bytes early and {late} late");
     for (call_id, body) in calls {
         let rendered = desk.kernel.render_call(&desk.project, call_id).await.unwrap();
         assert!(rendered.hash_ok && rendered.body.as_deref() == Some(body.as_str()));

@@ -1,6 +1,12 @@
 //! What the actors of a run share.
 
-use super::{driver::Report, faults::Fault, mutants::Mutant, observer::Observer, store::SimStore};
+use super::{
+    driver::Report,
+    faults::Fault,
+    mutants::Mutant,
+    observer::Observer,
+    store::{Faulty, SimStore},
+};
 use cardwire_kernel::{
     Caller, Kernel, KernelConfig,
     clock::Clock,
@@ -185,14 +191,14 @@ impl World {
     pub(super) fn kernel(&self) -> Arc<Kernel> {
         let place = self.shared.below(PROCESSES);
         let mut processes = self.processes.borrow_mut();
-        if !processes[place].store.is_alive() {
+        if !processes[place].store.intercept().is_alive() {
             processes[place] = self.process();
         }
         Arc::clone(&processes[place].kernel)
     }
 
     pub(super) fn process(&self) -> Process {
-        let store = Arc::new(SimStore::new(Arc::clone(&self.inner), Arc::clone(&self.shared)));
+        let store = Arc::new(SimStore::new(Arc::clone(&self.inner), Faulty::new(Arc::clone(&self.shared))));
         let kernel = Kernel::idle(KernelConfig {
             clock: Arc::new(SimClock(Arc::clone(&self.shared))),
             ids: Arc::new(SimIds(Arc::clone(&self.shared))),

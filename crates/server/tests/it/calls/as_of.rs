@@ -1,12 +1,12 @@
 //! Turns that see their session and their output box as another turn did (RP-06): what forks are made with.
 
 use super::{call, on, request, said, show};
-use crate::support::{Api, Leased, NOBODY, Scribe, names, on_both};
+use crate::support::{Api, Leased, NOBODY, Scribe, names, on_sqlite};
 use cardwire_kernel::ContextConfig;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-on_both! {
+on_sqlite! {
     rp_06_a_fork_sees_the_session_as_the_call_it_makes_anew_did;
     rp_06_a_session_that_had_not_begun_is_empty;
     rp_06_a_deleted_session_is_empty_for_forks_too;

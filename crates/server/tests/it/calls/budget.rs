@@ -1,12 +1,12 @@
 //! Requests that must fit (OB-02), and compaction before they would not (CP-01).
 
 use super::{call, on, request, said, show};
-use crate::support::{Api, Scribe, on_both};
+use crate::support::{Api, Scribe, on_sqlite};
 use cardwire_kernel::ContextConfig;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-on_both! {
+on_sqlite! {
     ob_02_what_does_not_fit_is_left_out_and_listed;
     ob_02_what_is_not_sent_is_not_counted;
     ob_02_what_must_be_sent_and_does_not_fit_is_an_error;

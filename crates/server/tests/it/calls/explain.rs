@@ -1,10 +1,10 @@
 //! What changed between calls, and why a card is in one or not (RP-03, RP-04).
 
 use super::{call, on, show};
-use crate::support::{Api, NOBODY, names, on_both};
+use crate::support::{Api, NOBODY, names, on_sqlite};
 use serde_json::{Value, json};
 
-on_both! {
+on_sqlite! {
     rp_03_two_calls_differ_by_layer_and_card;
     rp_03_turns_are_compared_by_their_last_call;
     rp_04_why_a_card_is_there;

@@ -1,9 +1,9 @@
 //! Bad input to calls: a 4xx that names the field, and nothing written (SEC-07, SEC-08, API-06).
 
-use crate::support::{Api, names, on_both};
+use crate::support::{Api, names, on_sqlite};
 use serde_json::{Value, json};
 
-on_both! {
+on_sqlite! {
     bad_calls_are_refused_and_leave_nothing;
     only_a_running_turn_calls_a_model;
 }

@@ -1,10 +1,10 @@
 //! Calls that ask for a summary of the turn's session: with manifest, step and cost, like any other (CP-01, RP-01, OB-04).
 
 use super::{call, on, request, said, show};
-use crate::support::{Api, Leased, names, on_both};
+use crate::support::{Api, Leased, names, on_sqlite};
 use serde_json::{Value, json};
 
-on_both! {
+on_sqlite! {
     rp_01_a_call_for_a_summary_is_kept_as_references;
     cp_05_the_next_call_for_a_summary_goes_on_from_the_last;
     ob_04_what_a_summary_costs_is_counted;

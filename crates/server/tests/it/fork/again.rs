@@ -1,10 +1,10 @@
 //! A call that is sent again with its `Idempotency-Key` (API-16).
 
 use super::{FORK, boss, end_two, fork_args};
-use crate::support::{Api, on_both};
+use crate::support::{Api, on_sqlite};
 use serde_json::json;
 
-on_both! {
+on_sqlite! {
     api_16_whoever_waits_again_gets_the_join_again;
     api_16_a_refused_call_is_refused_once;
 }

@@ -1,14 +1,18 @@
 //! Cancel reaches everything.
 
 use super::{
-    Api, Leased, batch, batch_of, boss, children, fork, fork_args, on_both, results, states, suspend,
+    Api, Leased, batch, batch_of, boss, children, fork, fork_args, on_both, on_sqlite, results, states,
+    suspend,
 };
 use serde_json::{Value, json};
 
 on_both! {
-    a_batch_is_called_off;
     stopping_a_turn_stops_what_it_started;
     a_stop_that_was_interrupted_is_gone_on_with;
+}
+
+on_sqlite! {
+    a_batch_is_called_off;
     a_parent_that_was_reaped_is_told_nothing;
 }
 

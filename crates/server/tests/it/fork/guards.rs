@@ -1,14 +1,17 @@
 //! What is refused before anything is written, with the numbers.
 
-use super::{Api, Reply, batch_of, boss, call, fork, fork_args, on_both};
+use super::{Api, Reply, batch_of, boss, call, fork, fork_args, on_both, on_sqlite};
 use serde_json::{Value, json};
 
 on_both! {
+    no_more_turns_are_opened_at_once_than_the_project_may_have;
+}
+
+on_sqlite! {
     depth_is_bounded;
     a_branch_must_not_wait_for_its_own_parent;
     a_tree_may_grow_so_large;
     a_project_may_have_so_many_open_turns;
-    no_more_turns_are_opened_at_once_than_the_project_may_have;
     a_policy_may_be_required;
 }
 

@@ -1,12 +1,15 @@
 //! OB-03: what is joined fits into what the parent has left.
 
 use super::{batch, batch_of, children, fork, results, suspend};
-use crate::support::{Api, Leased, on_both};
+use crate::support::{Api, Leased, on_both, on_sqlite};
 use serde_json::{Value, json};
 
 on_both! {
-    ob_03_one_fork_after_another_fits;
     ob_03_two_forks_at_once_fit;
+}
+
+on_sqlite! {
+    ob_03_one_fork_after_another_fits;
     ob_03_a_parent_with_a_history_has_less_room;
     ob_03_what_was_written_since_the_last_request_takes_room;
     ob_03_what_was_given_takes_room_before_the_first_request;

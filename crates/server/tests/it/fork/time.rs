@@ -1,15 +1,19 @@
 //! Deadlines, and branches that wait (BM-03, BM-10, BM-18, BM-19).
 
 use super::{
-    Api, FORK, batch, batch_of, boss, call, children, fork, new_task, on_both, results, states, suspend,
+    Api, FORK, batch, batch_of, boss, call, children, fork, new_task, on_both, on_sqlite, results, states,
+    suspend,
 };
 use serde_json::{Value, json};
 
 on_both! {
     a_batch_whose_time_is_up_is_closed;
+    a_branch_that_waits_behind_another_turn_is_noted;
+}
+
+on_sqlite! {
     a_batch_without_workers_is_closed_before_anything_else_is_done_about_it;
     a_batch_may_have_no_deadline;
-    a_branch_that_waits_behind_another_turn_is_noted;
     a_branch_that_waits_too_long_is_given_up_under_pressure;
     a_busy_target_is_asked_again;
     pm_07_in_a_strict_project_a_branch_leaves_a_live_turn_its_box;

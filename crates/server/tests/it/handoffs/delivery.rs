@@ -1,10 +1,10 @@
 //! A package is handed over by its box, like any fact (HO-14, W-19, X-04).
 
 use super::{HANDOFFS, design};
-use crate::support::{Api, on_both};
+use crate::support::{Api, on_sqlite};
 use serde_json::json;
 
-on_both! {
+on_sqlite! {
     the_receiver_is_given_the_package_once;
     whoever_sends_a_package_may_hand_it_on;
     a_package_that_was_accepted_is_in_the_logs;

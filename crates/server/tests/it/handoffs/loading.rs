@@ -1,10 +1,10 @@
 //! What a load gives, under its budget (LD-01..LD-09).
 
 use super::{HANDOFFS, Tree};
-use crate::support::{Api, on_both};
+use crate::support::{Api, on_sqlite};
 use serde_json::{Value, json};
 
-on_both! {
+on_sqlite! {
     /// LD-01, LD-03
     the_reader_says_how_deep_to_look;
     /// LD-02, LD-04, LD-05

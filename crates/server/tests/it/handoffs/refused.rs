@@ -1,10 +1,10 @@
 //! What is no package: a 4xx that names the field, and nothing is written.
 
 use super::{HANDOFFS, Tree, design, example};
-use crate::support::{Api, on_both};
+use crate::support::{Api, on_sqlite};
 use serde_json::{Value, json};
 
-on_both! {
+on_sqlite! {
     /// HO-01..HO-07
     every_wrong_field_is_named;
     /// HO-03

@@ -1,10 +1,10 @@
 //! Bad input to sessions: a 4xx that names the field, and nothing written (SEC-07, SEC-08, API-06).
 
-use crate::support::{Api, names, on_both};
+use crate::support::{Api, names, on_sqlite};
 use cardwire_model::limits;
 use serde_json::{Value, json};
 
-on_both! {
+on_sqlite! {
     bad_patches_are_refused_and_leave_nothing;
     bad_names_are_refused_everywhere;
     a_patch_takes_a_thousand_items;

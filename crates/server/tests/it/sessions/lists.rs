@@ -1,9 +1,9 @@
 //! The lists of a session: messages and results (ST-03..ST-06).
 
-use crate::support::{Api, names, on_both, texts};
+use crate::support::{Api, names, on_sqlite, texts};
 use serde_json::{Value, json};
 
-on_both! {
+on_sqlite! {
     a_session_is_read_in_parts;
     st_03_a_message_with_an_id_is_there_once;
     st_03_messages_are_replaced_as_a_whole;

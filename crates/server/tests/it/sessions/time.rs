@@ -1,12 +1,15 @@
 //! Checkpoints: what a session was like, going back, and the end of it (ST-09, ST-16).
 
-use crate::support::{Api, NOBODY, on_both, texts};
+use crate::support::{Api, NOBODY, on_both, on_sqlite, texts};
 use serde_json::{Value, json};
 
 on_both! {
-    st_09_a_restart_changes_nothing;
     st_09_every_version_can_be_read_and_restored;
     st_09_a_deleted_session_is_gone_with_its_cards;
+}
+
+on_sqlite! {
+    st_09_a_restart_changes_nothing;
     st_09_what_earlier_versions_showed_is_gone_too;
     a_session_is_told_about;
 }

@@ -1,10 +1,10 @@
 //! Turns that belong to a session: what is asked and answered becomes memory when the turn ends, once (ST-07).
 
-use crate::support::{Api, Leased, names, on_both, texts};
+use crate::support::{Api, Leased, names, on_sqlite, texts};
 use cardwire_model::limits;
 use serde_json::{Value, json};
 
-on_both! {
+on_sqlite! {
     st_07_a_turn_is_remembered_when_it_ends_and_once;
     pr_10_what_people_said_in_a_turn_is_remembered_between_question_and_answer;
     st_07_a_turn_that_failed_leaves_memory_alone;

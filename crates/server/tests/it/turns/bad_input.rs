@@ -1,9 +1,9 @@
 //! Bad input to turns: a 4xx that names the field, and nothing written (SEC-07, SEC-08, API-06).
 
-use crate::support::{Api, NOBODY, Reply, on_both};
+use crate::support::{Api, NOBODY, Reply, on_sqlite};
 use serde_json::{Value, json};
 
-on_both! {
+on_sqlite! {
     bad_dispatches_are_refused;
     bad_words_about_a_turn_are_refused;
     bad_reports_are_refused;

@@ -1,10 +1,10 @@
 //! Calls that a turn has made and the PMO carries out (PM-15), and turns that a worker takes up again after it went down.
 
-use crate::support::{Api, Leased, Reply, on_both};
+use crate::support::{Api, Leased, Reply, on_sqlite};
 use cardwire_model::limits;
 use serde_json::{Value, json};
 
-on_both! {
+on_sqlite! {
     a_call_of_the_turn_is_answered_where_it_was_made;
     a_call_that_is_carried_out_again_does_nothing;
     a_fork_answers_the_call_that_asked_for_it;

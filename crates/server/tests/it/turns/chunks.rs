@@ -1,13 +1,13 @@
 //! What a turn is writing, while it writes it.
 
-use crate::support::{Api, on_both};
+use crate::support::{Api, on_sqlite};
 use axum::{body::Body, http::Request};
 use cardwire_model::limits;
 use futures_util::StreamExt;
 use serde_json::json;
 use tower::ServiceExt;
 
-on_both! {
+on_sqlite! {
     whoever_watches_a_turn_hears_it_until_it_ends;
     only_the_holder_of_a_turn_is_heard;
 }

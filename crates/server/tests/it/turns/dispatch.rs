@@ -1,21 +1,24 @@
 //! Dispatching turns (DP-01..DP-13).
 
-use crate::support::{Api, on_both};
+use crate::support::{Api, on_both, on_sqlite};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 
 on_both! {
+    turns_wait_behind_each_other_in_order;
+    the_epoch_rises_once_more_after_a_reap;
+    concurrent_dispatches_lease_one_turn;
+}
+
+on_sqlite! {
     what_is_missing_is_said_in_order;
     depth_follows_the_stored_lineage;
     a_project_sets_its_own_depth;
     an_agent_outside_the_roster_has_no_worker_target;
     an_accepted_turn_is_one_row_and_one_edge_of_pointers;
-    turns_wait_behind_each_other_in_order;
-    the_epoch_rises_once_more_after_a_reap;
     a_repeated_dispatch_gets_the_first_answer;
     a_correlation_stands_for_one_request;
     a_lease_is_told_once_and_a_queued_turn_is_not;
-    concurrent_dispatches_lease_one_turn;
     the_trace_is_the_one_that_was_named_first;
 }
 

@@ -1,16 +1,19 @@
 //! The boxes of a turn (CB-14, DP-05, DP-06, X-09, X-10).
 
-use crate::support::{Api, NOBODY, on_both};
+use crate::support::{Api, NOBODY, on_both, on_sqlite};
 use serde_json::json;
 
 on_both! {
+    a_box_is_written_or_given_never_both;
+    boxes_of_another_project_are_not_found;
+}
+
+on_sqlite! {
     the_context_is_sealed_and_the_output_is_new;
     an_output_box_has_one_writer;
-    a_box_is_written_or_given_never_both;
     what_a_box_held_before_a_turn_is_what_it_held_when_it_was_leased;
     an_output_box_must_be_there_and_open;
     a_box_that_is_written_is_nobodys_context;
-    boxes_of_another_project_are_not_found;
 }
 
 /// X-09, DP-05

@@ -1,9 +1,9 @@
 //! Whatever a turn starts names the step in which it did (PM-02, DP-02, DP-10).
 
-use crate::support::{Api, Leased, on_both};
+use crate::support::{Api, Leased, on_sqlite};
 use serde_json::{Value, json};
 
-on_both! {
+on_sqlite! {
     what_is_delegated_and_provisioned_names_the_step;
     branches_name_the_step_however_late_they_are_sent;
 }

@@ -1,9 +1,9 @@
 //! What people are asked by a turn and everything below it (PR-10).
 
-use crate::support::{Api, Leased, on_both};
+use crate::support::{Api, Leased, on_sqlite};
 use serde_json::{Value, json};
 
-on_both! {
+on_sqlite! {
     pr_10_questions_are_those_of_a_turn_and_of_everything_below_it;
     pr_10_a_run_pauses_when_nothing_below_it_goes_on_by_itself;
 }

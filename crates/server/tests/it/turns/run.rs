@@ -1,10 +1,13 @@
 //! A turn from claim to end (WK-01, WK-05, WK-06, CB-14).
 
-use crate::support::{Api, on_both};
+use crate::support::{Api, on_both, on_sqlite};
 use serde_json::json;
 
 on_both! {
     a_turn_end_to_end;
+}
+
+on_sqlite! {
     cards_of_a_turn_go_to_its_output_box;
     a_step_is_written_and_changed;
     a_turn_can_end_in_one_request;

@@ -1,15 +1,18 @@
 //! Lists of what turns leave behind, their filters and pages (API-08, API-17), and rebuilding (WD-08).
 
-use crate::support::{Api, on_both};
+use crate::support::{Api, on_both, on_sqlite};
 use serde_json::{Value, json};
 
 on_both! {
-    heads_show_pointers_and_nothing_else;
     heads_are_filtered_and_paged;
     turns_are_filtered_and_paged;
-    inbox_rows_are_filtered_and_paged;
     steps_and_edges_are_filtered_and_paged;
     identity_edges_and_audit_rows_are_filtered_and_paged;
+}
+
+on_sqlite! {
+    heads_show_pointers_and_nothing_else;
+    inbox_rows_are_filtered_and_paged;
     what_is_there_is_not_rebuilt;
     events_of_one_turn_can_be_read_alone;
 }

@@ -1,9 +1,9 @@
 //! Calling turns off (WK-09, W-06).
 
-use crate::support::{Api, on_both};
+use crate::support::{Api, on_sqlite};
 use serde_json::json;
 
-on_both! {
+on_sqlite! {
     a_live_turn_is_taken_away;
     a_waiting_turn_never_runs;
     a_stop_for_a_later_epoch_is_stale;

@@ -1,10 +1,10 @@
 //! Turn tokens (SEC-02): bound to project, agent, turn and epoch, and good for nothing else.
 
-use crate::support::{Api, Backend, Leased, on_both};
+use crate::support::{Api, Backend, Leased, on_sqlite};
 use cardwire_api::{Access, ENDPOINTS};
 use serde_json::json;
 
-on_both! {
+on_sqlite! {
     a_turn_token_opens_its_turn_only;
     a_malformed_or_foreign_turn_token_opens_nothing;
     a_refusal_of_a_turn_token_is_audited;

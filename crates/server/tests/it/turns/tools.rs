@@ -1,12 +1,15 @@
 //! Waiting for tools and their answers (WK-08, DP-16, NF-05, SEC-08).
 
-use crate::support::{Api, Leased, on_both};
+use crate::support::{Api, Leased, on_both, on_sqlite};
 use serde_json::{Value, json};
 
 on_both! {
+    concurrent_answers_resume_the_turn_once;
+}
+
+on_sqlite! {
     a_turn_waits_for_its_tools_and_goes_on;
     a_second_answer_changes_nothing;
-    concurrent_answers_resume_the_turn_once;
     an_answer_that_ends_the_turn;
     a_tool_that_ends_turns_ends_them_without_being_told;
     a_success_says_what_came_out;

@@ -1,9 +1,9 @@
 //! What a turn sees (CB-15, CB-17, WK-02, WK-03, WK-04).
 
-use crate::support::{Api, Leased, on_both};
+use crate::support::{Api, Leased, on_sqlite};
 use serde_json::{Value, json};
 
-on_both! {
+on_sqlite! {
     a_turn_sees_its_context_and_its_output_and_nothing_else;
     old_output_comes_before_the_new_context;
     a_finished_turn_keeps_its_view;
