@@ -14,9 +14,12 @@ use crate::error::{closed, pool_error};
 use cardwire_model::{Commit, Realm};
 use cardwire_store::{CommitError, StoreError};
 use deadpool_postgres::{Client, Pool};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+};
 use tokio::{
-    sync::{Notify, Semaphore, oneshot},
+    sync::{AcquireError, Notify, OwnedSemaphorePermit, Semaphore, SemaphorePermit, oneshot},
     task::JoinSet,
 };
 
@@ -24,11 +27,13 @@ type Outcome = Result<(), CommitError>;
 
 /// Most commits that wait or are under way; further callers wait for a place.
 const PLACES: usize = 4_096;
+/// Most of them that one realm has, so that none can take the places of all.
+const REALM_PLACES: usize = PLACES / 4;
 
 /// Takes commits to the server.
 pub(crate) struct Lanes {
     shared: Arc<Shared>,
-    places: Semaphore,
+    places: Places,
     tasks: tokio::sync::Mutex<JoinSet<()>>,
 }
 
@@ -71,13 +76,13 @@ impl Lanes {
         for _ in 0..lanes.max(1) {
             tasks.spawn(run(Arc::clone(&shared)));
         }
-        Self { shared, places: Semaphore::new(PLACES), tasks: tokio::sync::Mutex::new(tasks) }
+        Self { shared, places: Places::default(), tasks: tokio::sync::Mutex::new(tasks) }
     }
 
     pub(crate) async fn commit(&self, commit: Commit) -> Outcome {
         let payload = Payload::new(commit);
         // Held until the outcome is known, so that what waits here is bounded.
-        let _place = self.places.acquire().await.map_err(|_| closed())?;
+        let _place = self.places.acquire(&payload.realm).await.map_err(|_| closed())?;
         let (reply, outcome) = oneshot::channel();
         let (at_once, may_go) = {
             let mut state = self.shared.state();
@@ -126,6 +131,43 @@ impl Lanes {
     }
 }
 
+/// Bounds what waits, of each realm and of all.
+struct Places {
+    all: Semaphore,
+    /// Kept by those who hold a place or wait for one.
+    realms: Mutex<HashMap<Realm, Weak<Semaphore>>>,
+}
+
+impl Default for Places {
+    fn default() -> Self {
+        Self { all: Semaphore::new(PLACES), realms: Mutex::default() }
+    }
+}
+
+impl Places {
+    async fn acquire(
+        &self,
+        realm: &Realm,
+    ) -> Result<(OwnedSemaphorePermit, SemaphorePermit<'_>), AcquireError> {
+        let of_realm = self.of(realm).acquire_owned().await?;
+        Ok((of_realm, self.all.acquire().await?))
+    }
+
+    fn of(&self, realm: &Realm) -> Arc<Semaphore> {
+        let mut realms = self.realms.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(places) = realms.get(realm).and_then(Weak::upgrade) {
+            return places;
+        }
+        // Realms that have nothing under way are forgotten when there are as many of them as there are places.
+        if realms.len() >= PLACES {
+            realms.retain(|_, places| places.strong_count() > 0);
+        }
+        let places = Arc::new(Semaphore::new(REALM_PLACES));
+        realms.insert(realm.clone(), Arc::downgrade(&places));
+        places
+    }
+}
+
 impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -137,7 +179,7 @@ async fn run(shared: Arc<Shared>) {
         let (batch, is_done) = {
             let mut state = shared.state();
             let batch = state.queue.take();
-            if !batch.is_empty() && !state.queue.is_empty() {
+            if !batch.is_empty() && state.queue.is_ready() {
                 // There may be work for another lane.
                 shared.work.notify_one();
             }
@@ -179,7 +221,7 @@ impl Drop for UnderWay<'_> {
         let Some(realm) = &self.realm else { return };
         let mut state = self.shared.state();
         state.queue.release(realm, &self.rows);
-        if !state.queue.is_empty() {
+        if state.queue.is_ready() {
             self.shared.work.notify_one();
         }
     }

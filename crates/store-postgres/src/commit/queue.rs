@@ -3,6 +3,7 @@
 //! Commits of one realm share a transaction, hence one flush to disk and one set of statements, when they touch
 //! different boxes and heads of agents, or only add to the ends of the same boxes. A commit that touches a row which
 //! is being written waits here instead of on the server's row lock, where it would hold a connection.
+//! Realms wait in lines of their own and are served in turn, so that one whose rows are locked holds up no other.
 //! Invariant: transactions under way touch different rows, but for those that the server lets several hold, and no
 //! commit overtakes an earlier one with which it cannot go.
 
@@ -21,10 +22,10 @@ const BATCH_BYTES: usize = 512 * 1024;
 /// Transactions of one realm under way at once. More would make each smaller, which costs more than it gains (see
 /// docs/decisions/0015).
 const REALM_BATCHES: usize = 2;
-/// A further transaction of a realm goes only when so many commits wait, of whatever realm: few are better kept for the
-/// next one; with many, the server has work while what it has done is on its way to us.
+/// A further transaction of a realm goes only when so many of its commits wait: few are better kept for the next one; with
+/// many, the server has work while what it has done is on its way to us.
 const ENOUGH_FOR_ANOTHER: usize = 4;
-/// How far one search looks. A longer queue is searched again soon.
+/// How far one search looks. A longer line is searched again soon.
 const SEARCH: usize = 1_024;
 
 /// Something that waits: a payload with whoever wants to know its outcome.
@@ -36,7 +37,10 @@ pub(super) trait Waiting {
 
 #[derive(Debug)]
 pub(super) struct Queue<J> {
-    waiting: VecDeque<J>,
+    /// What waits, by realm. No line is empty.
+    lines: HashMap<Realm, VecDeque<J>>,
+    /// Realms whose lines may hold something that can go, each once. The others wait for what they have under way.
+    ready: VecDeque<Realm>,
     busy: HashMap<Realm, Busy>,
 }
 
@@ -81,7 +85,7 @@ impl Busy {
 
 impl<J> Default for Queue<J> {
     fn default() -> Self {
-        Self { waiting: VecDeque::new(), busy: HashMap::new() }
+        Self { lines: HashMap::new(), ready: VecDeque::new(), busy: HashMap::new() }
     }
 }
 
@@ -89,30 +93,56 @@ impl<J: Waiting> Queue<J> {
     /// False when it has to wait for what is under way: whoever is done looks for more.
     pub(super) fn push(&mut self, job: J) -> bool {
         let realm = job.payload().realm.clone();
-        self.waiting.push_back(job);
-        self.has_room(&realm)
+        self.lines.entry(realm.clone()).or_default().push_back(job);
+        let may_go = self.has_room(&realm);
+        if may_go {
+            self.make_ready(&realm);
+        }
+        may_go
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
+        self.lines.is_empty()
     }
 
-    /// Lets a commit go at once, past an empty queue; false when it has to wait.
+    /// Whether a lane would find something to look at.
+    pub(super) fn is_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    /// Lets a commit go at once, past an empty line; false when it has to wait.
     pub(super) fn start(&mut self, payload: &Payload) -> bool {
-        let goes = self.waiting.is_empty() && self.has_room(&payload.realm) && self.is_free(payload);
+        let nobody_waits = !self.lines.contains_key(&payload.realm);
+        let goes = nobody_waits && self.has_room(&payload.realm) && self.is_free(payload);
         if goes {
             self.occupy(&payload.realm, &payload.rows);
         }
         goes
     }
 
-    /// Takes commits that may travel together now; empty when none may go.
+    /// Takes commits that may travel together now, of the realm whose turn it is; empty when none may go.
     pub(super) fn take(&mut self) -> Vec<J> {
+        while let Some(realm) = self.ready.pop_front() {
+            let batch = if self.has_room(&realm) { self.take_of(&realm) } else { vec![] };
+            if batch.is_empty() {
+                // Nothing of it can go before something that it has under way is done.
+                continue;
+            }
+            self.occupy(&realm, batch.iter().flat_map(|job| &job.payload().rows));
+            if self.lines.contains_key(&realm) {
+                self.make_ready(&realm);
+            }
+            return batch;
+        }
+        vec![]
+    }
+
+    fn take_of(&mut self, realm: &Realm) -> Vec<J> {
+        let Some(mut line) = self.lines.remove(realm) else { return vec![] };
         let mut picked = Picked::default();
         let (mut taken, mut abandoned): (Vec<usize>, Vec<usize>) = (vec![], vec![]);
-        let mut realm: Option<&Realm> = None;
-        let most = (self.waiting.len() / BATCH_SHARE).clamp(BATCH_COMMITS, MOST_COMMITS);
-        for (place, job) in self.waiting.iter().enumerate().take(SEARCH) {
+        let most = (line.len() / BATCH_SHARE).clamp(BATCH_COMMITS, MOST_COMMITS);
+        for (place, job) in line.iter().enumerate().take(SEARCH) {
             if picked.is_full() || taken.len() >= most {
                 break;
             }
@@ -121,43 +151,25 @@ impl<J: Waiting> Queue<J> {
                 abandoned.push(place);
                 continue;
             }
-            // Nothing else of its realm goes, so nothing can overtake it.
-            let is_left_out = match realm {
-                Some(realm) => *realm != payload.realm,
-                None => !self.has_room(&payload.realm),
-            };
-            if is_left_out {
-                continue;
-            }
-            let fits = realm.is_none() || !payload.alone;
+            let fits = taken.is_empty() || !payload.alone;
             if fits && picked.allows(payload) && self.is_free(payload) {
                 picked.add(payload);
-                realm = Some(&payload.realm);
                 taken.push(place);
             } else {
                 picked.pass_over(payload);
             }
         }
-        let batch = self.remove(&taken, &abandoned);
-        if let Some(first) = batch.first() {
-            self.occupy(&first.payload().realm, batch.iter().flat_map(|job| &job.payload().rows));
+        let batch = remove(&mut line, &taken, &abandoned);
+        if !line.is_empty() {
+            self.lines.insert(realm.clone(), line);
         }
         batch
     }
 
-    /// Takes some jobs out, in their order, and drops others.
-    fn remove(&mut self, taken: &[usize], dropped: &[usize]) -> Vec<J> {
-        let last = taken.iter().chain(dropped).max().map_or(0, |place| place + 1);
-        let (mut batch, mut kept) = (vec![], vec![]);
-        for (place, job) in self.waiting.drain(..last).enumerate() {
-            if taken.binary_search(&place).is_ok() {
-                batch.push(job);
-            } else if dropped.binary_search(&place).is_err() {
-                kept.push(job);
-            }
+    fn make_ready(&mut self, realm: &Realm) {
+        if !self.ready.contains(realm) {
+            self.ready.push_back(realm.clone());
         }
-        kept.into_iter().rev().for_each(|job| self.waiting.push_front(job));
-        batch
     }
 
     fn occupy<'a>(&mut self, realm: &Realm, rows: impl IntoIterator<Item = &'a Touched>) {
@@ -167,9 +179,8 @@ impl<J: Waiting> Queue<J> {
     }
 
     fn has_room(&self, realm: &Realm) -> bool {
-        self.busy
-            .get(realm)
-            .is_none_or(|busy| busy.batches < REALM_BATCHES && self.waiting.len() >= ENOUGH_FOR_ANOTHER)
+        let enough_wait = || self.lines.get(realm).is_some_and(|line| line.len() >= ENOUGH_FOR_ANOTHER);
+        self.busy.get(realm).is_none_or(|busy| busy.batches < REALM_BATCHES && enough_wait())
     }
 
     fn is_free(&self, payload: &Payload) -> bool {
@@ -185,20 +196,38 @@ impl<J: Waiting> Queue<J> {
         if busy.batches == 0 {
             self.busy.remove(realm);
         }
+        if self.lines.contains_key(realm) {
+            self.make_ready(realm);
+        }
     }
+}
+
+/// Takes some jobs out of a line, in their order, and drops others.
+fn remove<J>(line: &mut VecDeque<J>, taken: &[usize], dropped: &[usize]) -> Vec<J> {
+    let last = taken.iter().chain(dropped).max().map_or(0, |place| place + 1);
+    let (mut batch, mut kept) = (vec![], vec![]);
+    for (place, job) in line.drain(..last).enumerate() {
+        if taken.binary_search(&place).is_ok() {
+            batch.push(job);
+        } else if dropped.binary_search(&place).is_err() {
+            kept.push(job);
+        }
+    }
+    kept.into_iter().rev().for_each(|job| line.push_front(job));
+    batch
 }
 
 /// What a search has found so far.
 #[derive(Default)]
-struct Picked<'a> {
+struct Picked {
     bytes: usize,
     /// It holds a commit that travels alone.
     closed: bool,
     /// Rows of the batch that take no other commit, and those that take others like it.
     exclusive: HashSet<Uuid>,
     shared: HashSet<Uuid>,
-    /// Commits that have to wait, by realm: until one is picked, those of several realms may have been passed over.
-    passed_over: HashMap<&'a Realm, PassedOver>,
+    /// Commits that have to wait.
+    passed_over: PassedOver,
 }
 
 /// Rows of commits that have to wait.
@@ -215,17 +244,16 @@ impl PassedOver {
     }
 }
 
-impl<'a> Picked<'a> {
+impl Picked {
     fn is_full(&self) -> bool {
         self.closed || self.bytes >= BATCH_BYTES
     }
 
     fn allows(&self, payload: &Payload) -> bool {
-        let passed_over = self.passed_over.get(&payload.realm);
         payload.rows.iter().all(|touched| {
             !self.exclusive.contains(&touched.row)
                 && (touched.with != With::None || !self.shared.contains(&touched.row))
-                && passed_over.is_none_or(|passed_over| passed_over.allows(touched))
+                && self.passed_over.allows(touched)
         })
     }
 
@@ -238,8 +266,8 @@ impl<'a> Picked<'a> {
         }
     }
 
-    fn pass_over(&mut self, payload: &'a Payload) {
-        let PassedOver { rows, held } = self.passed_over.entry(&payload.realm).or_default();
+    fn pass_over(&mut self, payload: &Payload) {
+        let PassedOver { rows, held } = &mut self.passed_over;
         for touched in &payload.rows {
             let rows = if touched.with == With::Any { &mut *held } else { &mut *rows };
             rows.insert(touched.row);
@@ -438,7 +466,7 @@ mod tests {
         assert_eq!(boxes(&first), [1, 3]);
         release(&mut queue, &first);
         assert_eq!(boxes(&queue.take()), [1, 2]);
-        assert_eq!(queue.waiting.len(), 1);
+        assert_eq!(queue.lines.values().map(VecDeque::len).sum::<usize>(), 1);
     }
 
     #[test]
@@ -491,6 +519,31 @@ mod tests {
         assert!(queue.start(&job("q", &[1]).0));
         queue.push(job("r", &[1]));
         assert!(!queue.start(&job("r", &[2]).0), "somebody waits");
+    }
+
+    /// F-22: one whose rows are locked has thousands waiting; another is served as if it were alone.
+    #[test]
+    fn a_realm_with_a_long_line_holds_up_no_other() {
+        let mut queue = queue((0..3_000).map(|_| job("locked", &[1])));
+        let under_way = queue.take();
+        assert_eq!(under_way.len(), 1, "all want the same box");
+        assert!(queue.take().is_empty());
+        assert!(queue.start(&job("other", &[1]).0), "past the line of its own realm, which is empty");
+        wait(&mut queue, (2..6).map(|number| job("other", &[number])));
+        assert_eq!(boxes(&queue.take()), [2, 3, 4, 5]);
+    }
+
+    #[test]
+    fn realms_are_served_in_turn() {
+        let of = |project| (0..3).map(move |_| job(project, &[1]));
+        let mut queue = queue(of("p").chain(of("q")));
+        let mut served = vec![];
+        for _ in 0..6 {
+            let batch = queue.take();
+            served.push(batch[0].0.realm.key().to_owned());
+            release(&mut queue, &batch);
+        }
+        assert_eq!(served, ["p", "q", "p", "q", "p", "q"]);
     }
 
     #[test]

@@ -55,6 +55,8 @@ enum Reply {
 struct Lead {
     groups: Arc<Groups>,
     kind: Kind,
+    /// Somebody else has it now.
+    is_passed_on: bool,
 }
 
 enum Next {
@@ -121,7 +123,7 @@ impl Groups {
         let group = groups.entry(kind.clone()).or_default();
         if group.under_way < AT_ONCE {
             group.under_way += 1;
-            return Next::Lead(Lead { groups: Arc::clone(self), kind: kind.clone() });
+            return Next::Lead(Lead { groups: Arc::clone(self), kind: kind.clone(), is_passed_on: false });
         }
         let (reply, row) = oneshot::channel();
         group.waiting.push_back(Asker { keys: keys.to_vec(), reply });
@@ -137,23 +139,68 @@ impl Groups {
 }
 
 impl Drop for Lead {
+    /// Passes the place on to the first who still waits. In a loop: thousands may have gone away, and a place that each
+    /// passed on to the next by dropping it would take a stack frame each.
     fn drop(&mut self) {
-        let next = {
-            let mut groups = self.groups.lock();
-            let Some(group) = groups.get_mut(&self.kind) else { return };
-            let next = group.waiting.pop_front();
-            if next.is_none() {
-                group.under_way -= 1;
-                if group.under_way == 0 {
-                    groups.remove(&self.kind);
-                }
-            }
-            next
-        };
-        if let Some(next) = next {
-            // If nobody takes it, it is dropped, and passed on again.
-            let lead = Self { groups: Arc::clone(&self.groups), kind: self.kind.clone() };
-            drop(next.reply.send(Reply::Lead(lead)));
+        if self.is_passed_on {
+            return;
         }
+        while let Some(next) = self.next() {
+            let lead =
+                Self { groups: Arc::clone(&self.groups), kind: self.kind.clone(), is_passed_on: false };
+            match next.reply.send(Reply::Lead(lead)) {
+                Ok(()) => return,
+                Err(Reply::Lead(mut lead)) => lead.is_passed_on = true,
+                Err(Reply::Row(_)) => {}
+            }
+        }
+    }
+}
+
+impl Lead {
+    /// Who waits first; if nobody does, the place is given up.
+    fn next(&self) -> Option<Asker> {
+        let mut groups = self.groups.lock();
+        let group = groups.get_mut(&self.kind)?;
+        let next = group.waiting.pop_front();
+        if next.is_none() {
+            group.under_way -= 1;
+            if group.under_way == 0 {
+                groups.remove(&self.kind);
+            }
+        }
+        next
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::query::{Query, Shape};
+    use super::*;
+
+    fn wait(groups: &Arc<Groups>, kind: &Kind) -> oneshot::Receiver<Reply> {
+        match groups.join(kind, &[]) {
+            Next::Wait(reply) => reply,
+            Next::Lead(_) => panic!("somebody leads"),
+        }
+    }
+
+    /// F-21: on a stack that has no room for a frame each.
+    #[test]
+    fn a_place_is_passed_over_any_number_of_those_who_have_gone_away() {
+        let work = || {
+            let groups = Arc::<Groups>::default();
+            let kind = (Realm::System, Statements::default().of(Shape::One("nothing"), Query::default));
+            let Next::Lead(lead) = groups.join(&kind, &[]) else { panic!("nobody leads yet") };
+            for _ in 0..100_000 {
+                drop(wait(&groups, &kind));
+            }
+            let mut patient = wait(&groups, &kind);
+            drop(lead);
+            let Ok(Reply::Lead(lead)) = patient.try_recv() else { panic!("the place went elsewhere") };
+            drop(lead);
+            assert!(groups.lock().is_empty(), "nobody leads any more");
+        };
+        std::thread::Builder::new().stack_size(256 << 10).spawn(work).unwrap().join().unwrap();
     }
 }

@@ -9,12 +9,14 @@ use cardwire_testkit::{
     fixtures::{agent_row, audit, event, text_card},
 };
 use futures_util::future::join_all;
+use std::{sync::Arc, time::Duration};
+use tokio::task::JoinSet;
 
 fn append(project: &ProjectId, ids: &mut SeededIds, box_id: BoxId) -> Commit {
     let card = text_card(ids.card(), "x");
     let mut commit = Commit::new(project.clone());
     let generation = Generation::FIRST;
-    commit.expect.push(Expect::OpenBox { box_id, generation, min_len: 0, max_len: 1_000 });
+    commit.expect.push(Expect::OpenBox { box_id, generation, min_len: 0, max_len: 5_000 });
     commit.writes.push(Write::AppendCards { box_id, generation, cards: vec![card.id] });
     commit.events.push(event(ids.event(), &card.id.to_string(), None));
     commit.writes.insert(0, Write::PutCard(Box::new(card)));
@@ -163,5 +165,46 @@ async fn a_commit_of_many_rows_is_applied_whole_or_not_at_all() {
     assert_eq!(counts().await, all);
     store.commit(many(&project, &mut ids, 500, "z4")).await.unwrap();
     assert_eq!(counts().await, "1551 1551 1551 1551 1551 4");
+    store.close().await;
+}
+
+/// F-22: somebody holds a row of one project, and thousands of its commits wait; another project writes as if it were alone.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_project_with_a_locked_row_holds_up_no_other() {
+    let scratch = Scratch::new().await;
+    let store = Arc::new(scratch.open().await);
+    let (held, other) = (create_project(&store, "held").await, create_project(&store, "other").await);
+    let mut ids = SeededIds::new(1);
+    let boxes = [&held, &other].map(|project| (project.clone(), ids.card_box()));
+    for (project, id) in &boxes {
+        let mut commit = Commit::new(project.clone());
+        commit.writes.push(Write::CreateBox(BoxBuilder::new(*id).build()));
+        store.commit(commit).await.unwrap();
+    }
+    let [(_, held_box), (_, other_box)] = boxes;
+    let blocker = scratch.connect(None).await;
+    blocker
+        .client
+        .batch_execute("BEGIN; SELECT FROM card_boxes WHERE project_id = 'held' FOR UPDATE")
+        .await
+        .unwrap();
+    let mut waiting = JoinSet::new();
+    for _ in 0..3_000 {
+        let (store, commit) = (Arc::clone(&store), append(&held, &mut ids, held_box));
+        waiting.spawn(async move { store.commit(commit).await });
+    }
+    let writing = async {
+        for _ in 0..50 {
+            store.commit(append(&other, &mut ids, other_box)).await.unwrap();
+        }
+    };
+    // Fifty take a fraction of a second; behind the line of the other they would take as long as the row is held.
+    tokio::time::timeout(Duration::from_secs(10), writing).await.expect("nobody is held up");
+    assert!(waiting.try_join_next().is_none(), "the row is still held");
+    blocker.client.batch_execute("COMMIT").await.unwrap();
+    for outcome in waiting.join_all().await {
+        outcome.unwrap();
+    }
+    assert_eq!(store.box_head(&held, held_box).await.unwrap().unwrap().head.len, 3_000);
     store.close().await;
 }
