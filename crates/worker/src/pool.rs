@@ -18,9 +18,9 @@ use crate::{
     trouble::{Logged, Trouble},
 };
 use cardwire_llm::Keys;
-use futures_util::{StreamExt as _, future::BoxFuture, stream::FuturesUnordered};
+use futures_util::{FutureExt as _, StreamExt as _, future::BoxFuture, stream::FuturesUnordered};
 use serde_json::{Value, json};
-use std::{collections::HashMap, future::Future, sync::Arc, time::Duration};
+use std::{collections::HashMap, future::Future, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use tokio::{
     sync::watch,
     task::{AbortHandle, JoinSet},
@@ -205,15 +205,7 @@ impl Turns {
 async fn run_turn(desk: &Desk, shop: &Shop) {
     let _at_work = AtWork::begin();
     let seconds = RunLimits::of(&desk.lease.runtime_config).turn_seconds;
-    let work = alive(desk, work(desk, shop));
-    let outcome = match tokio::time::timeout(Duration::from_secs(seconds), work).await {
-        Ok(outcome) => outcome,
-        Err(_) => {
-            let message = format!("the agent was at work for {seconds} s without a pause");
-            let ending = Ending { status: "timeout", ..Ending::failed("agent_timeout", message) };
-            desk.finish(&ending, vec![], None).await.map(|()| Rest::Ended)
-        }
-    };
+    let outcome = within(desk, seconds, alive(desk, work(desk, shop))).await;
     match outcome {
         Ok(Rest::Ended | Rest::Waits) | Err(Trouble::Gone) => {}
         Err(trouble) => {
@@ -222,6 +214,31 @@ async fn run_turn(desk: &Desk, shop: &Shop) {
             give_up(desk, &trouble).await;
         }
     }
+}
+
+/// Ends the turn if its work takes too long or panics: nobody else knows that it does not go on.
+async fn within(
+    desk: &Desk,
+    seconds: u64,
+    work: impl Future<Output = Result<Rest, Trouble>>,
+) -> Result<Rest, Trouble> {
+    let work = AssertUnwindSafe(work).catch_unwind();
+    let ending = match tokio::time::timeout(Duration::from_secs(seconds), work).await {
+        Ok(Ok(outcome)) => return outcome,
+        Ok(Err(_)) => {
+            // What it panicked with may be content, which belongs in no log; the panic hook says where it was.
+            tracing::error!(turn = %desk.lease.agent_turn_id, "the work on a turn panicked");
+            Ending::failed(
+                "agent_panicked",
+                "the worker failed while it worked on this turn; its log says where",
+            )
+        }
+        Err(_) => {
+            let message = format!("the agent was at work for {seconds} s without a pause");
+            Ending { status: "timeout", ..Ending::failed("agent_timeout", message) }
+        }
+    };
+    desk.finish(&ending, vec![], None).await.map(|()| Rest::Ended)
 }
 
 /// Lets turns end for a while, then gives back what is left.
@@ -278,8 +295,14 @@ async fn alive(desk: &Desk, work: impl Future<Output = Result<Rest, Trouble>>) -
 async fn beat(desk: &Desk) {
     loop {
         tokio::time::sleep(HEARTBEAT).await;
-        if desk.heartbeat().await == Err(Trouble::Gone) {
-            return;
+        match desk.heartbeat().await {
+            Ok(()) => {}
+            Err(Trouble::Gone) => return,
+            // The next one may arrive; a turn whose heartbeats are lost for long is taken away, and this says why.
+            Err(trouble) => {
+                let turn = &desk.lease.agent_turn_id;
+                tracing::warn!(turn, trouble = %Logged(&trouble), "a heartbeat was lost");
+            }
         }
     }
 }
@@ -302,6 +325,17 @@ mod tests {
         };
         assert_eq!(timeout(PATIENCE, alive(&desk, work)).await, Ok(Ok(Rest::Ended)));
         assert_eq!(kernel.requests(":heartbeat").len(), 1);
+    }
+
+    /// F-24: it is ended at once and says so, instead of being taken away when it was silent for long.
+    #[tokio::test(start_paused = true)]
+    async fn a_turn_whose_work_panics_is_ended() {
+        let kernel = Asked::content();
+        let ended = within(&kernel.desk(), 60, async { panic!("the content") }).await;
+        assert_eq!(ended, Ok(Rest::Ended));
+        let finish = &kernel.requests(":finish")[0].body;
+        assert_eq!((&finish["status"], &finish["error_code"]), (&json!("failed"), &json!("agent_panicked")));
+        assert!(!finish.to_string().contains("the content"), "{finish}");
     }
 
     /// WK-09
