@@ -6,12 +6,20 @@ use crate::{PostgresConfig, error::unavailable, tls::Tls};
 use cardwire_store::StoreError;
 use deadpool_postgres::{ClientWrapper, Hook, HookError, Pool, QueueMode, Runtime};
 use secrecy::ExposeSecret;
+use std::time::Duration;
 use tokio_postgres::Config;
 
 /// Long values, groups of events above all, are compressed by lz4 where the server was built with it: in a fraction of the
 /// time of what it does by default.
 const COMPRESSION: &str = "SELECT set_config(name, 'lz4', false) FROM pg_settings
 WHERE name = 'default_toast_compression' AND 'lz4' = ANY (enumvals)";
+
+/// A connection that was silent for so long is asked whether it still stands; so often, so many times.
+const KEEPALIVE_IDLE: Duration = Duration::from_secs(5);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(2);
+const KEEPALIVE_RETRIES: u32 = 3;
+/// A connection ends when nothing of what was sent has been acknowledged for so long.
+const UNACKNOWLEDGED: Duration = Duration::from_secs(10);
 
 /// What connects to the server in one way.
 pub(crate) struct Pools {
@@ -26,6 +34,9 @@ impl Pools {
         let bad_url = |_| StoreError::Internal("the PostgreSQL URL cannot be read".to_owned());
         let mut config: Config = settings.url.expose_secret().parse().map_err(bad_url)?;
         config.connect_timeout(settings.connect_timeout);
+        // A server that went away without a word (a fail-over, a router that forgot the connection) is noticed by TCP itself.
+        config.keepalives(true).keepalives_idle(KEEPALIVE_IDLE).keepalives_interval(KEEPALIVE_INTERVAL);
+        config.keepalives_retries(KEEPALIVE_RETRIES).tcp_user_timeout(UNACKNOWLEDGED);
         if config.get_application_name().is_none() {
             config.application_name("cardwire");
         }
