@@ -25,8 +25,9 @@ const REALM_BATCHES: usize = 2;
 /// A further transaction of a realm goes only when so many of its commits wait: few are better kept for the next one; with
 /// many, the server has work while what it has done is on its way to us.
 const ENOUGH_FOR_ANOTHER: usize = 4;
-/// How far one search looks. A longer line is searched again soon.
-const SEARCH: usize = 1_024;
+/// A line of so many commits drops those that nobody waits for any more. Whoever gives up makes room for another, so that
+/// a line that cannot move would grow for ever.
+const SWEEP_AT: usize = 2_048;
 
 /// Something that waits: a payload with whoever wants to know its outcome.
 pub(super) trait Waiting {
@@ -38,10 +39,24 @@ pub(super) trait Waiting {
 #[derive(Debug)]
 pub(super) struct Queue<J> {
     /// What waits, by realm. No line is empty.
-    lines: HashMap<Realm, VecDeque<J>>,
-    /// Realms whose lines may hold something that can go, each once. The others wait for what they have under way.
+    lines: HashMap<Realm, Line<J>>,
+    /// Realms whose lines are ready, each once.
     ready: VecDeque<Realm>,
     busy: HashMap<Realm, Busy>,
+}
+
+/// What waits of one realm.
+#[derive(Debug)]
+struct Line<J> {
+    jobs: VecDeque<J>,
+    /// Something in it may be able to go. Otherwise it waits for what its realm has under way.
+    is_ready: bool,
+}
+
+impl<J> Default for Line<J> {
+    fn default() -> Self {
+        Self { jobs: VecDeque::new(), is_ready: false }
+    }
 }
 
 /// What is under way in a realm.
@@ -93,7 +108,11 @@ impl<J: Waiting> Queue<J> {
     /// False when it has to wait for what is under way: whoever is done looks for more.
     pub(super) fn push(&mut self, job: J) -> bool {
         let realm = job.payload().realm.clone();
-        self.lines.entry(realm.clone()).or_default().push_back(job);
+        let line = &mut self.lines.entry(realm.clone()).or_default().jobs;
+        if line.len() >= SWEEP_AT {
+            line.retain(|job| !job.is_abandoned());
+        }
+        line.push_back(job);
         let may_go = self.has_room(&realm);
         if may_go {
             self.make_ready(&realm);
@@ -123,34 +142,35 @@ impl<J: Waiting> Queue<J> {
     /// Takes commits that may travel together now, of the realm whose turn it is; empty when none may go.
     pub(super) fn take(&mut self) -> Vec<J> {
         while let Some(realm) = self.ready.pop_front() {
-            let batch = if self.has_room(&realm) { self.take_of(&realm) } else { vec![] };
+            let Some(mut line) = self.lines.remove(&realm) else { continue };
+            line.is_ready = false;
+            line.jobs.retain(|job| !job.is_abandoned());
+            let taken =
+                if self.has_room_for(&realm, line.jobs.len()) { self.choose(&line.jobs) } else { vec![] };
+            let batch = remove(&mut line.jobs, &taken);
+            if !line.jobs.is_empty() {
+                self.lines.insert(realm.clone(), line);
+            }
             if batch.is_empty() {
                 // Nothing of it can go before something that it has under way is done.
                 continue;
             }
             self.occupy(&realm, batch.iter().flat_map(|job| &job.payload().rows));
-            if self.lines.contains_key(&realm) {
-                self.make_ready(&realm);
-            }
+            self.make_ready(&realm);
             return batch;
         }
         vec![]
     }
 
-    fn take_of(&mut self, realm: &Realm) -> Vec<J> {
-        let Some(mut line) = self.lines.remove(realm) else { return vec![] };
-        let mut picked = Picked::default();
-        let (mut taken, mut abandoned): (Vec<usize>, Vec<usize>) = (vec![], vec![]);
+    /// The places of those in a line that may travel together now.
+    fn choose(&self, line: &VecDeque<J>) -> Vec<usize> {
+        let (mut picked, mut taken) = (Picked::default(), vec![]);
         let most = (line.len() / BATCH_SHARE).clamp(BATCH_COMMITS, MOST_COMMITS);
-        for (place, job) in line.iter().enumerate().take(SEARCH) {
+        for (place, job) in line.iter().enumerate() {
             if picked.is_full() || taken.len() >= most {
                 break;
             }
             let payload = job.payload();
-            if job.is_abandoned() {
-                abandoned.push(place);
-                continue;
-            }
             let fits = taken.is_empty() || !payload.alone;
             if fits && picked.allows(payload) && self.is_free(payload) {
                 picked.add(payload);
@@ -159,15 +179,14 @@ impl<J: Waiting> Queue<J> {
                 picked.pass_over(payload);
             }
         }
-        let batch = remove(&mut line, &taken, &abandoned);
-        if !line.is_empty() {
-            self.lines.insert(realm.clone(), line);
-        }
-        batch
+        taken
     }
 
+    /// Lets the line of a realm be looked at, if it has one.
     fn make_ready(&mut self, realm: &Realm) {
-        if !self.ready.contains(realm) {
+        if let Some(line) = self.lines.get_mut(realm)
+            && !std::mem::replace(&mut line.is_ready, true)
+        {
             self.ready.push_back(realm.clone());
         }
     }
@@ -179,8 +198,13 @@ impl<J: Waiting> Queue<J> {
     }
 
     fn has_room(&self, realm: &Realm) -> bool {
-        let enough_wait = || self.lines.get(realm).is_some_and(|line| line.len() >= ENOUGH_FOR_ANOTHER);
-        self.busy.get(realm).is_none_or(|busy| busy.batches < REALM_BATCHES && enough_wait())
+        self.has_room_for(realm, self.lines.get(realm).map_or(0, |line| line.jobs.len()))
+    }
+
+    /// Whether a transaction of the realm may go while so many of its commits wait.
+    fn has_room_for(&self, realm: &Realm, waiting: usize) -> bool {
+        let busy = self.busy.get(realm);
+        busy.is_none_or(|busy| busy.batches < REALM_BATCHES && waiting >= ENOUGH_FOR_ANOTHER)
     }
 
     fn is_free(&self, payload: &Payload) -> bool {
@@ -196,20 +220,18 @@ impl<J: Waiting> Queue<J> {
         if busy.batches == 0 {
             self.busy.remove(realm);
         }
-        if self.lines.contains_key(realm) {
-            self.make_ready(realm);
-        }
+        self.make_ready(realm);
     }
 }
 
-/// Takes some jobs out of a line, in their order, and drops others.
-fn remove<J>(line: &mut VecDeque<J>, taken: &[usize], dropped: &[usize]) -> Vec<J> {
-    let last = taken.iter().chain(dropped).max().map_or(0, |place| place + 1);
+/// Takes the jobs at these places out of a line.
+fn remove<J>(line: &mut VecDeque<J>, taken: &[usize]) -> Vec<J> {
+    let last = taken.last().map_or(0, |place| place + 1);
     let (mut batch, mut kept) = (vec![], vec![]);
     for (place, job) in line.drain(..last).enumerate() {
         if taken.binary_search(&place).is_ok() {
             batch.push(job);
-        } else if dropped.binary_search(&place).is_err() {
+        } else {
             kept.push(job);
         }
     }
@@ -466,7 +488,7 @@ mod tests {
         assert_eq!(boxes(&first), [1, 3]);
         release(&mut queue, &first);
         assert_eq!(boxes(&queue.take()), [1, 2]);
-        assert_eq!(queue.lines.values().map(VecDeque::len).sum::<usize>(), 1);
+        assert_eq!(queue.lines.values().map(|line| line.jobs.len()).sum::<usize>(), 1);
     }
 
     #[test]
@@ -544,6 +566,20 @@ mod tests {
             release(&mut queue, &batch);
         }
         assert_eq!(served, ["p", "q", "p", "q", "p", "q"]);
+    }
+
+    /// Thousands gave up behind a locked row; who came after them is served when the row is free.
+    #[test]
+    fn any_number_of_those_who_gave_up_hold_up_nobody() {
+        let mut queue = queue([job("p", &[1])]);
+        let under_way = queue.take();
+        let gave_up = || Job(job("p", &[1]).0, true);
+        wait(&mut queue, (0..5_000).map(|_| gave_up()));
+        assert!(queue.lines.values().all(|line| line.jobs.len() <= SWEEP_AT), "they are not kept for ever");
+        queue.push(job("p", &[1]));
+        release(&mut queue, &under_way);
+        assert_eq!(queue.take().len(), 1);
+        assert!(queue.is_empty());
     }
 
     #[test]
