@@ -1,9 +1,9 @@
-//! Packs the vocabularies that the program carries: with everything in them they would be half of it.
+//! Packs OpenAI's vocabularies into the program. Unpacked, they would be half of its size.
 //!
-//! A vocabulary is a set of tables. Counting needs those that cut a text from left to right; the automata that find every
-//! token at once, forwards and backwards, and the index of tokens by hash serve other uses and take two thirds of the
-//! room. They are left out here, and `src/vocabulary.rs` unpacks the rest at first use. Its tests compare what is counted
-//! and cut with what the whole vocabulary gives.
+//! A vocabulary consists of tables. Counting tokens uses the automaton that finds the longest token, the splits and the
+//! pairs. Two more automata (every token, forwards and backwards) and an index of tokens by hash serve other uses of the
+//! library and take two thirds of the space; this script empties them. `src/vocabulary.rs` unpacks the tables at first
+//! use, and its tests compare the tokens of random texts with those of the complete vocabularies.
 
 use bpe::byte_pair_encoding::BytePairEncoding;
 use flate2::{Compression, write::DeflateEncoder};

@@ -22,7 +22,7 @@ pub(crate) struct Args {
     /// Leave the servers' data and logs on disk after they have stopped.
     #[arg(long)]
     keep: bool,
-    /// Count so many times as far: random commits, simulated turns, kills (10 takes about half an hour).
+    /// Multiply the counts of random commits, simulated turns, kills and API requests by this factor.
     #[arg(long, value_name = "FACTOR", num_args = 0..=1, default_missing_value = "10")]
     long: Option<u32>,
     /// Arguments for the test runner.
@@ -30,7 +30,7 @@ pub(crate) struct Args {
     runner_args: Vec<String>,
 }
 
-/// What tests multiply their counts by.
+/// The variable that carries the factor to the tests (`testkit/src/counts.rs`).
 const FACTOR: &str = "CARDWIRE_TEST_FACTOR";
 
 const FORMAT: &str = "format";

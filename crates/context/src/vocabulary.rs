@@ -1,7 +1,7 @@
 //! OpenAI's vocabularies, unpacked when a model that uses them is counted for the first time.
 //!
-//! `build.rs` packs the tables that counting needs; unpacking takes a tenth of a second. The patterns that cut a text into pieces before
-//! its tokens are looked up belong to the vocabularies: both are published with tiktoken.
+//! `build.rs` packs the tables that counting needs; unpacking takes a fifth of a second. A vocabulary also has patterns,
+//! which cut a text into pieces before the tokens of each piece are looked up. Tables and patterns are those of tiktoken.
 
 use bpe::byte_pair_encoding::BytePairEncoding;
 use bpe_openai::Tokenizer;

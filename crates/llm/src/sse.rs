@@ -1,7 +1,7 @@
-//! Reads server-sent events from bytes as they arrive, whatever the chunks are.
+//! Parses server-sent events. The parser takes bytes in chunks of any size.
 //!
-//! Providers of models stream their answers this way, and our own server its event log; both are read here.
-//! This module knows the framing only: what an event means is decided by its reader.
+//! The model clients parse streamed answers with it, and the CLI parses the server's event log. The parser knows the
+//! framing only; the caller interprets the data of an event.
 
 use thiserror::Error;
 

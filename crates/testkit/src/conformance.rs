@@ -50,8 +50,8 @@ pub mod watchdog;
 /// cardwire_testkit::conformance_tests!(fresh());
 /// ```
 ///
-/// With a second expression, a function that empties the store which its guard belongs to, the cases of a file share a
-/// store that is emptied between them.
+/// The optional second expression is an async function of the guard that empties the store. With it, the cases of a file
+/// share one store, which is emptied after each case.
 #[macro_export]
 macro_rules! conformance_tests {
     ($fresh:expr $(, $empty:expr)?) => {

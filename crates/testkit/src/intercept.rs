@@ -1,7 +1,7 @@
-//! A store in front of another: an [`Intercept`] says what happens around a call, everything else is passed on.
+//! A store that forwards every call to another store and lets an [`Intercept`] act around it.
 //!
-//! Simulations use it to make a store fail and lie, benchmarks to count what is written. A new read of the contract is
-//! one line here, and every interceptor has it.
+//! The simulation intercepts calls to inject faults and wrong answers; the benchmarks intercept commits to count rows. When
+//! the storage contract gains a read, this module gains one line, and no interceptor changes.
 
 use async_trait::async_trait;
 use cardwire_model::*;

@@ -1,8 +1,8 @@
-//! A database of one's own on the test server, gone with its value: a thousand tests must not need a thousand
-//! databases' room at once.
+//! [`ScratchDatabase`]: a database on the test server for one test. Dropping the value drops the database, so that the disk
+//! holds only the databases of running tests.
 //!
-//! Migrating an empty database takes longer than most tests. The first test that wants a schema makes a template with
-//! it; the others, in whatever process, copy that template.
+//! Migrating an empty database takes longer than most tests. The first test that needs the schema creates a template
+//! database; every later test, also in another process, copies the template.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use tokio_postgres::{Client, Error, NoTls};

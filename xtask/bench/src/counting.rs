@@ -1,7 +1,7 @@
-//! Counts what is applied through a store.
+//! Counts the commits that a store applies, and the rows that they write.
 //!
-//! Counted are commits that were applied and the rows they write, as far as the commit itself names them: what a
-//! backend keeps beside them (positions, a second copy of a head) is not seen here.
+//! The rows are counted by looking at each commit. Rows that a backend adds by itself (positions of events, a second copy
+//! of a head) are not counted.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -47,15 +47,8 @@ macro_rules! on_both {
         mod $name {
             use crate::support::{Api, Backend};
 
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn sqlite() {
-                super::$name(Api::start(Backend::Sqlite).await).await;
-            }
-
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn postgres() {
-                super::$name(Api::start(Backend::Postgres).await).await;
-            }
+            crate::support::on_backend!(sqlite, Sqlite, $name);
+            crate::support::on_backend!(postgres, Postgres, $name);
         })*
     };
 }
@@ -68,14 +61,22 @@ macro_rules! on_sqlite {
         mod $name {
             use crate::support::{Api, Backend};
 
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn sqlite() {
-                super::$name(Api::start(Backend::Sqlite).await).await;
-            }
+            crate::support::on_backend!(sqlite, Sqlite, $name);
         })*
     };
 }
 pub(crate) use on_sqlite;
+
+/// One test on one backend.
+macro_rules! on_backend {
+    ($test:ident, $backend:ident, $name:ident) => {
+        #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+        async fn $test() {
+            super::$name(Api::start(Backend::$backend).await).await;
+        }
+    };
+}
+pub(crate) use on_backend;
 
 /// The machine's clock, which a test can move on.
 #[derive(Default)]

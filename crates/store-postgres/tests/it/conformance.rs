@@ -9,7 +9,7 @@ async fn fresh() -> (Arc<dyn Store>, Scratch) {
     (Arc::new(scratch.open().await), scratch)
 }
 
-/// Cases leave few rows: deleting them takes a tenth of the time that another database takes.
+/// Deletes the few rows that a case leaves. Creating another database would take longer.
 async fn empty(scratch: &Scratch) {
     let tables = "SELECT format('DELETE FROM %I', tablename) FROM pg_tables
         WHERE schemaname = 'public' AND tablename <> 'schema_migrations'";
