@@ -17,6 +17,7 @@ mod follow;
 mod hint;
 mod locate;
 mod logging;
+mod open_files;
 mod output;
 mod ports;
 mod presence;
@@ -33,7 +34,7 @@ mod workspace;
 use clap::{Parser, error::ErrorKind};
 use failure::{Code, Failure};
 use hint::Asked;
-use std::{env, process::ExitCode};
+use std::{env, process::ExitCode, time::Duration};
 
 /// Turns make and drop many small things on several threads, which the system's allocator is slow at.
 #[global_allocator]
@@ -69,11 +70,17 @@ fn main() -> ExitCode {
 /// more than the default of two megabytes.
 const STACK_BYTES: usize = 8 << 20;
 
+/// How long work on other threads may go on after the command has ended.
+const LAST_WORK: Duration = Duration::from_millis(500);
+
 fn run(cli: cli::Cli) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .thread_stack_size(STACK_BYTES)
         .build()
         .map_err(|error| Failure::failed(format!("cannot start the runtime: {error}")))?;
-    runtime.block_on(commands::run(cli))
+    let outcome = runtime.block_on(commands::run(cli));
+    // A file or a name that does not answer must not keep a process that has nothing left to do.
+    runtime.shutdown_timeout(LAST_WORK);
+    outcome
 }

@@ -220,7 +220,7 @@ mod tests {
     use super::*;
     use crate::{client::Embedded, data_dir::DataDir};
     use cardwire_handoff::LocalFiles;
-    use cardwire_server::Listening;
+    use cardwire_server::{Listening, Room};
     use tempfile::TempDir;
 
     /// What a port is asked to create, and the same again by another port, as if the first one's process had gone.
@@ -252,7 +252,8 @@ mod tests {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let place = Place { url: format!("http://{}", listener.local_addr().unwrap()), certificate: None };
         let router = cardwire_server::router(Arc::clone(kernel), ServerConfig::new("test"));
-        let (listening, never) = (Listening::Plain(listener), Box::pin(std::future::pending()));
+        let (listening, never) =
+            (Listening::plain(listener, Room::within(64)), Box::pin(std::future::pending()));
         let serving = cardwire_server::serve(listening, router, Arc::clone(kernel), never);
         let asking = async {
             let port = || HttpPort::new(&place, token.clone());

@@ -10,6 +10,7 @@ use crate::{
     doorbell::{Bells, Doorbell, InProcess, Ring},
     events::Changes,
     ids::{IdSource, SystemIds},
+    patience,
     pmo::{PmoConfig, Slots},
     sessions::Pointed,
     spawn::Tasks,
@@ -127,7 +128,7 @@ impl Kernel {
 
     /// A kernel with its background work running.
     pub fn start(config: KernelConfig) -> Arc<Self> {
-        let kernel = Self::idle(config);
+        let kernel = Self::idle(KernelConfig { store: patience::bounded(config.store), ..config });
         background::start(&kernel);
         kernel
     }

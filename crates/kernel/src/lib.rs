@@ -21,6 +21,7 @@ mod handover;
 pub mod ids;
 mod kernel;
 mod measure;
+mod patience;
 mod pmo;
 mod projects;
 mod resources;

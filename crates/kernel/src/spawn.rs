@@ -87,6 +87,27 @@ impl Tasks {
     }
 }
 
+/// Tasks that come and go in great numbers, such as connections. Dropping it ends them all.
+#[derive(Default)]
+pub struct Crowd(JoinSet<()>);
+
+impl Crowd {
+    /// Starts a task. Those that have ended are forgotten.
+    pub fn spawn(&mut self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
+        while self.0.try_join_next().is_some() {}
+        self.0.spawn(async move {
+            survived(name, task).await;
+        });
+    }
+
+    /// Waits for all of them, but not for longer than that; answers how many had to be ended.
+    pub async fn end_within(mut self, limit: Duration) -> usize {
+        let all = async { while self.0.join_next().await.is_some() {} };
+        let _ = tokio::time::timeout(limit, all).await;
+        self.0.len()
+    }
+}
+
 /// Runs a task; answers whether it came to its end. What it panicked with may be content, and is not told here.
 async fn survived(name: &'static str, task: impl Future<Output = ()>) -> bool {
     // What tasks share is either behind locks that are taken again after a panic, or checked by the commit that relies on it.

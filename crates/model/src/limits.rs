@@ -41,6 +41,31 @@ pub const IDEMPOTENCY_KEY_CHARS: usize = 255;
 pub const IDEMPOTENCY_SECONDS: u64 = 24 * 3600;
 /// Default requests per second of one token; a burst of as many is allowed.
 pub const TOKEN_REQUESTS_PER_SECOND: u32 = 5_000;
+/// Most connections to one server; fewer if the machine allows fewer open files.
+pub const CONNECTIONS: usize = 10_000;
+/// Open files that a server keeps for itself: the store, the workspace, calls to models and tools.
+pub const OWN_FILES: usize = 256;
+/// How long a new connection may take to send its first request.
+pub const FIRST_REQUEST_SECONDS: u64 = 15;
+/// How long a connection stays open without a request, at least; at most twice as long.
+pub const IDLE_CONNECTION_SECONDS: u64 = 75;
+/// How long a client may read nothing of an answer that is being sent.
+pub const STALLED_ANSWER_SECONDS: u64 = 30;
+/// How long requests under way may take after a server was told to stop (API-13).
+pub const STOP_REQUESTS_SECONDS: u64 = 8;
+/// How long a server may take to end after it was told to stop.
+pub const STOP_SECONDS: u64 = 14;
+/// How long anybody waits for one call of the store: longer than the store itself lets a statement take.
+pub const STORE_WAIT_SECONDS: u64 = 40;
+/// Look-ups of tokens that nobody holds, for one address at once; after that so many per second as
+/// [`FAILED_LOOKUPS_PER_SECOND`].
+pub const FAILED_LOOKUPS: u32 = 100;
+/// See [`FAILED_LOOKUPS`].
+pub const FAILED_LOOKUPS_PER_SECOND: u32 = 10;
+/// Tokens that a server remembers to have accepted: they are looked up however many unknown ones their address sends.
+pub const ACCEPTED_TOKENS: usize = 10_000;
+/// Addresses whose unknown tokens are counted one by one; those beyond share one count.
+pub const COUNTED_ADDRESSES: usize = 10_000;
 /// Most events handed to a reader at once.
 pub const EVENT_PAGE: usize = 500;
 /// Most audit rows sealed in one commit.

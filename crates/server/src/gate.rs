@@ -3,13 +3,15 @@
 use crate::{
     error::ApiError,
     limit::Counted,
+    lookups::Found,
     request::{Authenticated, By, Request, read_query},
+    serve::Peer,
     state::State,
     unread,
 };
 use axum::{
-    body::{Body, Bytes},
-    http::{HeaderMap, HeaderName, Method, header, request::Parts},
+    body::{Body, Bytes, HttpBody},
+    http::{HeaderMap, HeaderName, Method, header, request::Parts, uri::Authority},
 };
 use cardwire_api::{
     Access, Endpoint, ErrorCode, Op, parse,
@@ -21,7 +23,7 @@ use cardwire_kernel::{
     Caller, KernelError,
     protocol::{Actor, access::Needed},
 };
-use cardwire_model::{Invalid, ProjectId, Realm, TokenSecret, TurnId, limits};
+use cardwire_model::{Hash256, Invalid, ProjectId, Realm, TokenSecret, TurnId, limits};
 use futures_util::StreamExt;
 use std::{collections::HashMap, net::IpAddr, str::FromStr, sync::Arc};
 
@@ -40,24 +42,29 @@ pub(crate) async fn admit(
     parts: Parts,
     body: Body,
     trace: RequestTrace,
+    holder: &mut Option<Holder>,
 ) -> Result<Request, ApiError> {
-    let Entered { params, project, who, query } = match enter(state, endpoint, params, &parts).await {
+    let entered = enter(state, endpoint, params, &parts, holder).await;
+    let Entered { params, project, who, query } = match entered {
         Ok(entered) => entered,
         Err(error) => {
             let closes = !unread::take(&parts.headers, body).await;
             return Err(ApiError { closes, ..error });
         }
     };
-    let body = read_body(body).await?;
+    let body = match endpoint.access {
+        Access::Open => unread_body(&parts.headers, body).await?,
+        Access::Any(_) | Access::Global(_) | Access::Project(_) | Access::Turn(_) => read_body(body).await?,
+    };
     if endpoint.body.is_none() && parts.method == Method::POST {
         parse::body::<NoFields>(&body)?;
     }
     let by = match who {
         Who::Nobody => None,
         Who::Known(by) => Some(by),
-        Who::Unproven(token) => {
+        Who::Turn(token) => {
             let turn = speaks_for(state, project.as_ref(), Speaker::read(&body)?).await?;
-            Some(open_turn(state, project.as_ref(), turn, &token).await?)
+            Some(by_turn(project.as_ref(), turn, &token)?)
         }
     };
     Ok(Request {
@@ -87,11 +94,17 @@ async fn enter(
     endpoint: &Endpoint,
     params: Params,
     parts: &Parts,
+    holder: &mut Option<Holder>,
 ) -> Result<Entered, ApiError> {
-    check_host(state, &parts.headers)?;
-    let bearer = match endpoint.access.scope() {
-        None => None,
-        Some(_) => Some(identify(state, endpoint, &parts.headers).await?),
+    let welcome = check_host(state, parts);
+    let bearer = match (endpoint.access.scope(), welcome) {
+        (None, Ok(())) => None,
+        (Some(_), Ok(())) => Some(identify(state, endpoint, parts, holder).await?),
+        (_, Err(error)) => {
+            // Who was turned away is told in the audit.
+            let _ = identify(state, endpoint, parts, holder).await;
+            return Err(error);
+        }
     };
     let params = params?;
     let project = match endpoint.access {
@@ -100,7 +113,17 @@ async fn enter(
     };
     let who = match bearer {
         None => Who::Nobody,
-        Some(bearer) => admit_bearer(state, endpoint, bearer, project.as_ref(), &params).await?,
+        Some(Bearer::Token(by)) => {
+            authorise(state, endpoint, &by, project.as_ref())?;
+            if let Some(project) = &project {
+                state.kernel.live_project(project).await?;
+            }
+            Who::Known(By::Token(by))
+        }
+        Some(Bearer::Turn(token)) if params.contains_key("agent_turn_id") => {
+            Who::Known(by_turn(project.as_ref(), named(&params, "agent_turn_id")?, &token)?)
+        }
+        Some(Bearer::Turn(token)) => Who::Turn(token),
     };
     let query = read_query(endpoint, parts.uri.query())?;
     Ok(Entered { params, project, who, query })
@@ -116,47 +139,22 @@ enum Who {
     /// Nobody has to be known.
     Nobody,
     Known(By),
-    /// The holder of the turn that the body names, if this is its token.
-    Unproven(Presented),
+    /// The holder of this turn, who may speak if the body names it.
+    Turn(Presented),
 }
 
 fn named<T: FromStr<Err = Invalid>>(params: &HashMap<String, String>, name: &str) -> Result<T, Invalid> {
     parse::one(name, params.get(name).map_or("", String::as_str))
 }
 
-async fn admit_bearer(
-    state: &State,
-    endpoint: &Endpoint,
-    bearer: Bearer,
-    project: Option<&ProjectId>,
-    params: &HashMap<String, String>,
-) -> Result<Who, ApiError> {
-    match bearer {
-        Bearer::Token(by) => {
-            authorise(state, endpoint, &by, project)?;
-            if let Some(project) = project {
-                state.kernel.live_project(project).await?;
-            }
-            Ok(Who::Known(By::Token(by)))
-        }
-        Bearer::Turn(token) if params.contains_key("agent_turn_id") => {
-            open_turn(state, project, named(params, "agent_turn_id")?, &token).await.map(Who::Known)
-        }
-        Bearer::Turn(token) => Ok(Who::Unproven(token)),
-    }
-}
-
 /// SEC-03: a page on another name cannot reach us by pointing that name here, nor can it call us from a browser.
-fn check_host(state: &State, headers: &HeaderMap) -> Result<(), ApiError> {
+fn check_host(state: &State, parts: &Parts) -> Result<(), ApiError> {
     let refuse =
         |what: &str| Err(ApiError::new(ErrorCode::Forbidden, format!("this {what} is not served here")));
-    let Some(host) = text(headers, &header::HOST) else {
-        return Err(Invalid::field("Host", "is required").into());
-    };
-    if !is_allowed(state, host) {
+    if !is_allowed(state, host(parts)?) {
         return refuse("Host");
     }
-    match text(headers, &header::ORIGIN) {
+    match text(&parts.headers, &header::ORIGIN) {
         None => Ok(()),
         Some(origin) => {
             let authority = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
@@ -166,6 +164,23 @@ fn check_host(state: &State, headers: &HeaderMap) -> Result<(), ApiError> {
                 refuse("Origin")
             }
         }
+    }
+}
+
+/// Which server is asked: `Host`, or `:authority` as HTTP/2 has it. Two that differ are two opinions of where a request goes.
+fn host(parts: &Parts) -> Result<&str, Invalid> {
+    let mut hosts = parts.headers.get_all(header::HOST).iter();
+    let (header, authority) = (hosts.next(), parts.uri.authority().map(Authority::as_str));
+    if hosts.next().is_some() {
+        return Err(Invalid::field("Host", "must be given once"));
+    }
+    let header = header.map(|host| host.to_str()).transpose();
+    match (header.map_err(|_| Invalid::field("Host", "must be ASCII"))?, authority) {
+        (Some(host), Some(authority)) if !host.eq_ignore_ascii_case(authority) => {
+            Err(Invalid::field("Host", "must be the authority of the request"))
+        }
+        (Some(host), _) | (None, Some(host)) => Ok(host),
+        (None, None) => Err(Invalid::field("Host", "is required")),
     }
 }
 
@@ -184,34 +199,87 @@ fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
-/// What came as `Authorization: Bearer …`.
+/// What came as `Authorization: Bearer …`, and is somebody's.
 enum Bearer {
     Token(Authenticated),
-    /// A turn token; whether it opens the turn is still to be seen.
+    /// A token that opens its turn.
     Turn(Presented),
 }
 
-async fn identify(state: &State, endpoint: &Endpoint, headers: &HeaderMap) -> Result<Bearer, ApiError> {
-    let (scheme, text) = text(headers, &header::AUTHORIZATION)
+/// Who holds the token of a request, and of which realm it is.
+pub(crate) struct Holder {
+    pub(crate) caller: Caller,
+    pub(crate) realm: Realm,
+}
+
+/// Finds out whose the request is, and notes it as soon as it is known.
+async fn identify(
+    state: &State,
+    endpoint: &Endpoint,
+    parts: &Parts,
+    holder: &mut Option<Holder>,
+) -> Result<Bearer, ApiError> {
+    let (scheme, text) = text(&parts.headers, &header::AUTHORIZATION)
         .and_then(|value| value.split_once(' '))
         .ok_or(KernelError::Unauthenticated)?;
     if !scheme.eq_ignore_ascii_case("bearer") {
         return Err(KernelError::Unauthenticated.into());
     }
-    let text = text.trim();
+    let (peer, text) = (parts.extensions.get::<Peer>(), text.trim());
     if text.starts_with(turn_token::PREFIX) {
-        let token = turn_token::read(text).ok_or(KernelError::Unauthenticated)?;
-        if let Err(out_of_reach) = check_reach(endpoint) {
-            // Only who holds a turn is told what it does not open.
-            open_turn(state, Some(&token.project), token.turn, &token).await?;
-            return Err(out_of_reach);
-        }
+        let token = turn_token::read(text);
+        let hash = token.as_ref().map_or_else(|| Hash256::of(text.as_bytes()), |token| token.hash);
+        let token = look_up(state, peer, hash, held(state, token)).await?;
+        let caller = Caller { actor: Actor::turn(token.turn) };
+        *holder = Some(Holder { caller, realm: token.project.clone().into() });
+        check_rate(state, Counted::Turn(token.turn))?;
+        check_reach(endpoint)?;
         return Ok(Bearer::Turn(token));
     }
-    let token = state.kernel.authenticate(text).await?;
+    let hash = Hash256::of(text.as_bytes());
+    let token = look_up(state, peer, hash, state.kernel.authenticate(text)).await?;
+    let caller = Caller { actor: Actor::token(token.id) };
+    *holder = Some(Holder { caller, realm: token.realm.clone() });
     check_rate(state, Counted::Token(token.id))?;
     let secret = TokenSecret::from_text(text).map_err(|_| KernelError::Unauthenticated)?;
     Ok(Bearer::Token(Authenticated { token, secret }))
+}
+
+/// Looks a token up, if its sender may have one looked up. A request from this process is not counted.
+async fn look_up<T>(
+    state: &State,
+    peer: Option<&Peer>,
+    hash: Hash256,
+    look: impl Future<Output = Result<T, KernelError>>,
+) -> Result<T, ApiError> {
+    let Some(Peer(address)) = peer else { return Ok(look.await?) };
+    let Some(leave) = state.lookups.begin(*address, hash, state.kernel.now()) else {
+        let message =
+            "too many requests from this address with tokens that nobody holds; check the token, and wait";
+        return Err(ApiError::new(ErrorCode::RateLimited, message));
+    };
+    let found = look.await;
+    let outcome = match &found {
+        Ok(_) => Found::Holder,
+        Err(KernelError::Unauthenticated) => Found::Nobody,
+        Err(_) => Found::Unclear,
+    };
+    state.lookups.ended(&leave, outcome);
+    Ok(found?)
+}
+
+/// The token, if it opens its turn, in a project that is there.
+async fn held(state: &State, token: Option<Presented>) -> Result<Presented, KernelError> {
+    let token = token.ok_or(KernelError::Unauthenticated)?;
+    match state.kernel.live_project(&token.project).await {
+        Err(KernelError::Rejected(_)) => return Err(KernelError::Unauthenticated),
+        Err(error) => return Err(error),
+        Ok(_) => {}
+    }
+    match state.kernel.opens_turn(&token.project, token.turn, token.hash).await? {
+        true => Ok(token),
+        false => Err(KernelError::Unauthenticated),
+    }
 }
 
 fn check_rate(state: &State, who: Counted) -> Result<(), ApiError> {
@@ -251,43 +319,13 @@ async fn speaks_for(
     }
 }
 
-/// The holder of the turn. The turn is looked for in the project of the path, and nothing is told to those who do not
-/// hold it: neither whether it exists, nor whether the project does.
-async fn open_turn(
-    state: &State,
-    project: Option<&ProjectId>,
-    turn: TurnId,
-    token: &Presented,
-) -> Result<By, ApiError> {
-    if !is_held(state, token).await? {
-        return Err(KernelError::Unauthenticated.into());
-    }
-    check_rate(state, Counted::Turn(token.turn))?;
+/// The holder of the turn that a request is about. Nothing is told to those who do not hold it: neither whether it exists, nor
+/// whether the project does.
+fn by_turn(project: Option<&ProjectId>, turn: TurnId, token: &Presented) -> Result<By, ApiError> {
     if project != Some(&token.project) || turn != token.turn {
         return Err(KernelError::Unauthenticated.into());
     }
     Ok(By::Turn(turn, token.hash))
-}
-
-/// Whether the token opens its turn, in a project that is there.
-async fn is_held(state: &State, token: &Presented) -> Result<bool, KernelError> {
-    match state.kernel.live_project(&token.project).await {
-        Err(KernelError::Rejected(_)) => Ok(false),
-        Err(error) => Err(error),
-        Ok(_) => state.kernel.opens_turn(&token.project, token.turn, token.hash).await,
-    }
-}
-
-/// Who holds a token, of whatever kind, and of which realm it is; nobody, if it opens nothing.
-pub(crate) async fn holder(state: &State, text: &str) -> Option<(Caller, Realm)> {
-    if text.starts_with(turn_token::PREFIX) {
-        let token = turn_token::read(text)?;
-        let is_held = is_held(state, &token).await.unwrap_or(false);
-        is_held.then(|| (Caller { actor: Actor::turn(token.turn) }, token.project.into()))
-    } else {
-        let token = state.kernel.authenticate(text).await.ok()?;
-        Some((Caller { actor: Actor::token(token.id) }, token.realm))
-    }
 }
 
 fn authorise(
@@ -306,17 +344,28 @@ fn authorise(
     Ok(state.kernel.permit(&by.token, &realm, Needed { scope, global })?)
 }
 
-/// Reads a body within the limit. A larger one is read on, without keeping it, before it is refused.
+/// Nobody waits for the body of somebody unknown.
+async fn unread_body(headers: &HeaderMap, body: Body) -> Result<Bytes, ApiError> {
+    if unread::take(headers, body).await {
+        return Ok(Bytes::new());
+    }
+    let unwanted = Invalid::field("body", "is not read here; leave it out");
+    Err(ApiError { closes: true, ..unwanted.into() })
+}
+
+/// Reads a body within the limit. A larger one is read on, without keeping it, before it is refused; one that says that it is
+/// very much larger is refused at once.
 async fn read_body(body: Body) -> Result<Bytes, ApiError> {
+    let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+    let (mut kept, mut seen) = (Vec::new(), if announced > DRAIN_BYTES { announced } else { 0 });
     let mut stream = body.into_data_stream();
-    let (mut kept, mut seen) = (Vec::new(), 0);
-    while let Some(chunk) = stream.next().await {
+    while seen <= DRAIN_BYTES
+        && let Some(chunk) = stream.next().await
+    {
         let chunk = chunk.map_err(|_| Invalid::field("body", "ended too early"))?;
         seen += chunk.len();
         if seen <= limits::BODY_BYTES {
             kept.extend_from_slice(&chunk);
-        } else if seen > DRAIN_BYTES {
-            break;
         }
     }
     let told = Invalid::check_size("body", seen, limits::BODY_BYTES, "bytes");

@@ -9,6 +9,7 @@ mod error;
 mod gate;
 mod http;
 mod limit;
+mod lookups;
 mod request;
 mod respond;
 mod router;
@@ -22,7 +23,7 @@ mod unread;
 mod workspace;
 
 pub use router::router;
-pub use serve::{Connection, Listening, serve};
+pub use serve::{Listening, Room, serve};
 pub use state::ServerConfig;
 pub use team::check_team;
-pub use tls::{TlsError, TlsListener};
+pub use tls::TlsError;

@@ -3,7 +3,7 @@
 use crate::{
     chunks,
     error::{Answer, ApiError},
-    gate::{self, Params},
+    gate::{self, Holder, Params},
     http,
     state::{ServerConfig, State},
     trace::{self, Trace},
@@ -154,7 +154,12 @@ async fn answer(state: Arc<State>, route: Route, request: Request) -> Response {
     let micros = state.kernel.now().micros() - started.micros();
     let status = response.status().as_u16();
     trace::ended(&span, status, error);
-    tracing::info!(method, route = name, status, micros, trace = ?traceparent, "request");
+    // Anybody can cause these in any number.
+    if let Some(ErrorCode::Unauthenticated | ErrorCode::RateLimited) = error {
+        tracing::debug!(method, route = name, status, micros, trace = ?traceparent, "request");
+    } else {
+        tracing::info!(method, route = name, status, micros, trace = ?traceparent, "request");
+    }
     metrics::counter!("cardwire_http_requests_total", "route" => name, "method" => method, "status" => status.to_string())
         .increment(1);
     metrics::histogram!("cardwire_http_request_seconds", "route" => name).record(micros as f64 / 1e6);
@@ -171,9 +176,9 @@ async fn guarded(
     trace: RequestTrace,
 ) -> Answer {
     let (parts, body) = request.into_parts();
-    let bearer = parts.headers.get(header::AUTHORIZATION).cloned();
+    let mut holder = None;
     let work = AssertUnwindSafe(async {
-        let request = gate::admit(state, endpoint, params, parts, body, trace).await?;
+        let request = gate::admit(state, endpoint, params, parts, body, trace, &mut holder).await?;
         dispatch(endpoint.op, request).await
     });
     let looks_at_all = matches!(
@@ -201,18 +206,15 @@ async fn guarded(
     if let Err(error) = &answer
         && matches!(error.code, ErrorCode::Forbidden | ErrorCode::BoxNotWritable | ErrorCode::Unauthenticated)
     {
-        record_denial(state, endpoint, bearer.as_ref(), &error.message).await;
+        record_denial(state, endpoint, holder, &error.message).await;
     }
     answer
 }
 
 /// Every refusal of a token that somebody holds is an audit row (SEC-05), whatever part of us refused. That a turn token
 /// does not open another turn is one, too.
-async fn record_denial(state: &State, endpoint: &Endpoint, bearer: Option<&HeaderValue>, reason: &str) {
-    let secret = bearer.and_then(|value| value.to_str().ok()).and_then(|value| value.split_once(' '));
-    if let Some((_, secret)) = secret
-        && let Some((caller, realm)) = gate::holder(state, secret.trim()).await
-    {
+async fn record_denial(state: &State, endpoint: &Endpoint, holder: Option<Holder>, reason: &str) {
+    if let Some(Holder { caller, realm }) = holder {
         let route = format!("{} {}", endpoint.method, endpoint.path);
         state.kernel.record_denial(&caller, &realm, &route, reason).await;
     }

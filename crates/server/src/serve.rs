@@ -1,67 +1,259 @@
-//! Serving until told to stop: no new connections, streams end, requests under way are answered.
+//! Serves connections until told to stop. Whatever clients do, a connection costs a bounded time and a bounded room before
+//! its client is known, and a stop ends.
 //!
-//! Nothing here is generic: HTTP over a connection is a lot of code, which is compiled here once for every kind of
-//! connection, and never again in a crate that serves.
+//! A connection without a request is closed after a while, and earlier if its place is needed ([`guests`]); a client that
+//! does not read its answer is given up ([`watched`]). Nothing here is generic: HTTP over a connection is a lot of code,
+//! which is compiled here once for every kind of connection.
 
-use crate::TlsListener;
-use axum::{Router, serve::Listener};
-use cardwire_kernel::Kernel;
-use futures_util::future::BoxFuture;
-use std::{io, net::SocketAddr, sync::Arc};
-use tokio::{
-    io::{AsyncRead, AsyncWrite},
-    net::TcpListener,
+mod guests;
+mod watched;
+
+use crate::tls::{self, TlsError};
+use axum::{
+    Router,
+    body::{Body, Bytes},
+    extract::Request,
+    response::Response,
 };
+use cardwire_kernel::{
+    Kernel,
+    spawn::{Crowd, Stop},
+};
+use cardwire_model::{Timestamp, limits};
+use futures_util::future::BoxFuture;
+use guests::{Busy, Guest, Guests};
+use hyper::{
+    body::{Frame, Incoming, SizeHint},
+    service::service_fn,
+};
+use hyper_util::{
+    rt::{TokioExecutor, TokioIo},
+    server::conn::auto,
+};
+use std::{
+    convert::Infallible,
+    io,
+    net::{IpAddr, SocketAddr},
+    path::Path,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
+use tower::ServiceExt;
+use watched::{Connection, Watched};
 
-/// Where connections come from.
-pub enum Listening {
-    /// As they are.
-    Plain(TcpListener),
-    /// After a handshake.
-    Tls(TlsListener),
+pub use guests::Room;
+
+const FIRST_REQUEST: Duration = Duration::from_secs(limits::FIRST_REQUEST_SECONDS);
+const IDLE: Duration = Duration::from_secs(limits::IDLE_CONNECTION_SECONDS);
+const STOP_REQUESTS: Duration = Duration::from_secs(limits::STOP_REQUESTS_SECONDS);
+/// How long a connection without a request may take to say goodbye.
+const GOODBYE: Duration = Duration::from_millis(500);
+/// Pause after the system could not accept a connection, and between two warnings of the same kind.
+const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
+const WARN_EVERY_MICROS: i64 = 10_000_000;
+
+/// Where a request came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Peer(pub(crate) IpAddr);
+
+/// Where connections come from, and how many there may be.
+pub struct Listening {
+    listener: TcpListener,
+    tls: Option<TlsAcceptor>,
+    room: Room,
 }
 
-/// A connection of any kind.
-pub trait Connection: AsyncRead + AsyncWrite + Send + Unpin {}
-
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Connection for T {}
-
-impl Listener for Listening {
-    type Io = Box<dyn Connection>;
-    type Addr = SocketAddr;
-
-    async fn accept(&mut self) -> (Self::Io, SocketAddr) {
-        match self {
-            Self::Plain(listener) => {
-                let (stream, address) = Listener::accept(listener).await;
-                (Box::new(stream), address)
-            }
-            Self::Tls(listener) => {
-                let (stream, address) = listener.accept().await;
-                (Box::new(stream), address)
-            }
-        }
+impl Listening {
+    /// Connections as they are.
+    pub fn plain(listener: TcpListener, room: Room) -> Self {
+        Self { listener, tls: None, room }
     }
 
-    fn local_addr(&self) -> io::Result<SocketAddr> {
-        match self {
-            Self::Plain(listener) => listener.local_addr(),
-            Self::Tls(listener) => listener.local_addr(),
-        }
+    /// Connections with TLS, by a certificate chain and its key (PEM files).
+    pub fn tls(listener: TcpListener, room: Room, cert: &Path, key: &Path) -> Result<Self, TlsError> {
+        Ok(Self { listener, tls: Some(tls::acceptor(cert, key)?), room })
     }
 }
 
-/// Serves the router until `stop` completes.
+/// Serves the router until `stop` completes, and then as long as requests under way may take.
 pub fn serve(
     listening: Listening,
     router: Router,
     kernel: Arc<Kernel>,
     stop: BoxFuture<'static, ()>,
 ) -> BoxFuture<'static, io::Result<()>> {
-    let stopped = async move {
-        stop.await;
-        // Event streams would otherwise hold the server open for ever.
+    Box::pin(async move {
+        let crowd = accept_until(listening, router, &kernel, stop).await;
+        // Event streams and connections without a request end now.
         kernel.tasks().begin_shutdown();
-    };
-    Box::pin(async move { axum::serve(listening, router).with_graceful_shutdown(stopped).await })
+        let ended = crowd.end_within(STOP_REQUESTS).await;
+        if ended > 0 {
+            tracing::warn!(connections = ended, "stopped before every request was answered");
+        }
+        Ok(())
+    })
 }
+
+async fn accept_until(
+    Listening { listener, tls, room }: Listening,
+    router: Router,
+    kernel: &Kernel,
+    mut stop: BoxFuture<'static, ()>,
+) -> Crowd {
+    let (mut crowd, guests) = (Crowd::default(), Arc::new(Guests::new(room)));
+    let mut warnings = Warnings::default();
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = &mut stop => return crowd,
+        };
+        let (stream, address) = match accepted {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                warnings.warn(kernel.now(), || tracing::warn!(%error, "could not accept a connection"));
+                // It may be that the process has no files left.
+                guests.close_oldest();
+                tokio::time::sleep(ACCEPT_AGAIN).await;
+                continue;
+            }
+        };
+        let Some(guest) = guests.admit(peer(address)) else {
+            warnings.warn(kernel.now(), || {
+                let open = guests.count();
+                tracing::warn!(%address, open, "refused a connection: too many have a request under way");
+            });
+            continue;
+        };
+        if guests.is_full() {
+            warnings.warn(kernel.now(), || {
+                let open = guests.count();
+                tracing::warn!(%address, open, "too many connections: the oldest without a request are closed");
+            });
+        }
+        let served = connection(stream, tls.clone(), guest, router.clone(), kernel.tasks().stop());
+        crowd.spawn("a connection", served);
+    }
+}
+
+/// The address that bounds are counted by. A machine that speaks IPv6 has a network of addresses, so that its network counts.
+fn peer(address: SocketAddr) -> IpAddr {
+    match address.ip().to_canonical() {
+        IpAddr::V6(ip) => IpAddr::V6((ip.to_bits() >> 64 << 64).into()),
+        ip @ IpAddr::V4(_) => ip,
+    }
+}
+
+/// At most one warning in ten seconds: a flood must not fill the log.
+#[derive(Default)]
+struct Warnings(Option<Timestamp>);
+
+impl Warnings {
+    fn warn(&mut self, now: Timestamp, warning: impl FnOnce()) {
+        if self.0.is_none_or(|last| now.micros() - last.micros() >= WARN_EVERY_MICROS) {
+            self.0 = Some(now);
+            warning();
+        }
+    }
+}
+
+async fn connection(
+    stream: TcpStream,
+    tls: Option<TlsAcceptor>,
+    guest: Arc<Guest>,
+    router: Router,
+    mut stop: Stop,
+) {
+    let _ = stream.set_nodelay(true);
+    let stream: Box<dyn Connection> = match tls {
+        None => Box::new(stream),
+        Some(tls) => {
+            let shaken = tokio::select! {
+                shaken = tokio::time::timeout(FIRST_REQUEST, tls.accept(stream)) => shaken,
+                () = guest.told_to_leave() => return,
+                () = stop.stopped() => return,
+            };
+            match shaken {
+                Ok(Ok(stream)) => Box::new(stream),
+                Ok(Err(error)) => return tracing::debug!(%error, "a TLS handshake failed"),
+                Err(_) => return tracing::debug!("a TLS handshake took too long"),
+            }
+        }
+    };
+    speak(Watched::new(stream, Arc::clone(&guest)), &guest, router, stop).await;
+}
+
+/// Speaks HTTP until the client leaves, its time is up, its place is needed or the server stops.
+async fn speak(stream: Watched, guest: &Arc<Guest>, router: Router, mut stop: Stop) {
+    let service = service_fn(|request| answer(request, guest.begin(), router.clone()));
+    let builder = auto::Builder::new(TokioExecutor::new());
+    let mut spoken = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service));
+    loop {
+        let (moves, patience) = (guest.moves(), if guest.moves() == 0 { FIRST_REQUEST } else { IDLE });
+        tokio::select! {
+            _ = spoken.as_mut() => return,
+            () = guest.told_to_leave() => return,
+            () = tokio::time::sleep(patience) => {
+                if guest.is_idle() && guest.moves() == moves {
+                    break;
+                }
+            }
+            () = stop.stopped() => break,
+        }
+    }
+    spoken.as_mut().graceful_shutdown();
+    loop {
+        let moves = guest.moves();
+        tokio::select! {
+            _ = spoken.as_mut() => return,
+            () = tokio::time::sleep(GOODBYE) => {
+                if guest.is_idle() && guest.moves() == moves {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+async fn answer(
+    mut request: hyper::Request<Incoming>,
+    busy: Busy,
+    router: Router,
+) -> Result<Response<Answered>, Infallible> {
+    request.extensions_mut().insert(Peer(busy.address()));
+    let request: Request = request.map(Body::new);
+    let Ok(response) = router.oneshot(request).await;
+    Ok(response.map(|body| Answered { body, _busy: busy }))
+}
+
+/// The body of an answer; the request is under way until it was sent.
+struct Answered {
+    body: Body,
+    _busy: Busy,
+}
+
+impl hyper::body::Body for Answered {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests;

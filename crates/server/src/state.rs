@@ -1,6 +1,6 @@
 //! What every handler shares.
 
-use crate::{limit::RateLimit, workspace::Workspace};
+use crate::{limit::RateLimit, lookups::Lookups, workspace::Workspace};
 use axum::body::Bytes;
 use cardwire_api::openapi;
 use cardwire_handoff::Files;
@@ -39,6 +39,7 @@ pub(crate) struct State {
     pub(crate) kernel: Arc<Kernel>,
     pub(crate) config: ServerConfig,
     pub(crate) rate: RateLimit,
+    pub(crate) lookups: Lookups,
     pub(crate) workspace: Workspace,
     document: OnceLock<Bytes>,
 }
@@ -47,7 +48,7 @@ impl State {
     pub(crate) fn new(kernel: Arc<Kernel>, mut config: ServerConfig) -> Self {
         let rate = RateLimit::new(config.requests_per_second);
         let workspace = Workspace::new(config.workspace.take());
-        Self { kernel, config, rate, workspace, document: OnceLock::new() }
+        Self { kernel, config, rate, lookups: Lookups::default(), workspace, document: OnceLock::new() }
     }
 
     /// The OpenAPI document. Most programs with a router never ask for it, and it takes longer to make than the rest.

@@ -155,6 +155,7 @@ impl Catalog for PostgresStore {
     }
 
     async fn health(&self) -> Read<Health> {
+        self.pulse.check()?;
         let rows = across(&self.system, sql::HEALTH, &[]).await?;
         let row = rows.first().ok_or_else(|| rows::damaged("the state of the store"))?;
         Ok(Health {

@@ -18,6 +18,7 @@ mod load;
 mod migrate;
 mod number;
 mod pool;
+mod pulse;
 mod roles;
 mod rows;
 mod search;

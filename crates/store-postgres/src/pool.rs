@@ -2,7 +2,7 @@
 //!
 //! Must not know SQL beyond settings. Invariant: a connection takes its role before its first statement and keeps it.
 
-use crate::{PostgresConfig, error::unavailable, tls::Tls};
+use crate::{PostgresConfig, error::unavailable, pulse::Lifeline, tls::Tls};
 use cardwire_store::StoreError;
 use deadpool_postgres::{ClientWrapper, Hook, HookError, Pool, QueueMode, Runtime};
 use secrecy::ExposeSecret;
@@ -26,6 +26,7 @@ pub(crate) struct Pools {
     config: Config,
     tls: Tls,
     settings: PostgresConfig,
+    line: Lifeline,
 }
 
 impl Pools {
@@ -41,7 +42,7 @@ impl Pools {
             config.application_name("cardwire");
         }
         let tls = Tls::choose(&config, settings.root_cert.as_deref())?;
-        Ok(Self { config, tls, settings })
+        Ok(Self { config, tls, settings, line: Lifeline::default() })
     }
 
     /// Connections as the user of the URL, for migrations: few, and without limits on time.
@@ -60,6 +61,11 @@ impl Pools {
     /// Connections for the work across tenants.
     pub(crate) fn system(&self, role: &str) -> Result<Pool, StoreError> {
         self.of_role(role, "", self.settings.system_connections)
+    }
+
+    /// One connection that asks whether the server answers, and what all connections hang on.
+    pub(crate) fn pulse(&self, role: &str) -> Result<(Pool, Lifeline), StoreError> {
+        Ok((self.of_role(role, "", 1)?, self.line.clone()))
     }
 
     /// All of them read by index only: every statement names a key or an index, and a plan that was made while a table
@@ -94,7 +100,7 @@ impl Pools {
         let compression = Hook::async_fn(|client: &mut ClientWrapper, _| {
             Box::pin(async move { client.batch_execute(COMPRESSION).await.map_err(HookError::Backend) })
         });
-        Pool::builder(self.tls.manager(config))
+        Pool::builder(self.tls.manager(config, &self.line))
             .post_create(compression)
             .max_size(size.max(1))
             // The one used last has its plans and caches warm.

@@ -8,6 +8,7 @@ use crate::{
     migrate,
     number::to_limit,
     pool::Pools,
+    pulse::Pulse,
     roles::Roles,
     rows, selftest, sequencer, sql,
 };
@@ -27,6 +28,7 @@ pub struct PostgresStore {
     /// Reads for decisions.
     pub(crate) loads: Loads,
     lanes: Lanes,
+    pub(crate) pulse: Pulse,
 }
 
 impl PostgresStore {
@@ -46,7 +48,9 @@ impl PostgresStore {
         let (app, system) = (pools.app(&roles.app)?, pools.system(&roles.system)?);
         selftest::run(&app, &system, &roles).await?;
         let lanes = Lanes::start(app.clone(), lanes, statement_rows);
-        Ok(Self { loads: Loads::new(app.clone()), lanes, app, system })
+        let (own, line) = pools.pulse(&roles.system)?;
+        let pulse = Pulse::start(own, line, [app.clone(), system.clone()]);
+        Ok(Self { loads: Loads::new(app.clone()), lanes, pulse, app, system })
     }
 }
 
@@ -85,7 +89,12 @@ impl Store for PostgresStore {
         client.execute(&forget, &[&before.micros()]).await.map_err(store_error)
     }
 
+    fn distrust(&self) {
+        self.pulse.distrust();
+    }
+
     async fn close(&self) {
+        self.pulse.stop();
         self.lanes.close().await;
         self.app.close();
         self.system.close();

@@ -4,6 +4,7 @@
 //! the server's certificate whenever we do, against `root_cert` or else the operating system's certificates.
 //! `disable` never encrypts, nor does `prefer` on the local machine, where there is no network to listen on.
 
+use crate::pulse::Lifeline;
 use cardwire_store::StoreError;
 use deadpool_postgres::{Manager, ManagerConfig, RecyclingMethod};
 use rustls::{
@@ -46,15 +47,15 @@ impl Tls {
     }
 
     /// A connection manager for a pool.
-    pub(crate) fn manager(&self, mut config: Config) -> Manager {
+    pub(crate) fn manager(&self, mut config: Config, line: &Lifeline) -> Manager {
         // A connection comes back to the pool only between transactions, so there is nothing to clean.
         let manager = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         match self {
             Self::Off => {
                 config.ssl_mode(SslMode::Disable);
-                Manager::from_config(config, NoTls, manager)
+                Manager::from_connect(config, line.connect(NoTls), manager)
             }
-            Self::On(connect) => Manager::from_config(config, connect.clone(), manager),
+            Self::On(connect) => Manager::from_connect(config, line.connect(connect.clone()), manager),
         }
     }
 }

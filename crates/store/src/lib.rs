@@ -8,12 +8,14 @@
 mod batches;
 mod catalog;
 mod error;
+mod intercept;
 mod sessions;
 mod turns;
 
 pub use batches::{BatchFilter, Batches, Standing};
 pub use catalog::{BoxAt, Catalog, EventFilter, Health, HydratedEntry};
 pub use error::{CommitError, StoreError};
+pub use intercept::{Asking, Intercept, Intercepted};
 pub use sessions::{Hit, Search, SearchQuery, Sessions};
 pub use turns::{
     ClaimQuery, Claimable, DecideClaim, Horizon, RosterFilter, Rostered, RowFilter, Turns, Watched,
@@ -46,6 +48,9 @@ pub trait Store: Catalog + Turns + Batches + Sessions + Search {
 
     /// Forgets remembered answers given before a moment, and answers how many.
     async fn forget_answers(&self, before: Timestamp) -> Result<u64, StoreError>;
+
+    /// Somebody gave up waiting for a call: what it used (a connection, say) is not used again.
+    fn distrust(&self) {}
 
     /// Finishes what is under way and releases files and connections. Later calls answer `Unavailable`.
     async fn close(&self);

@@ -9,8 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use cardwire_model::{Commit, ProjectId, Write};
-use cardwire_store::{ClaimQuery, Claimable, CommitError, DecideClaim, Store};
-use cardwire_testkit::{Intercept, Intercepted};
+use cardwire_store::{ClaimQuery, Claimable, CommitError, DecideClaim, Intercept, Intercepted, Store};
 
 pub(crate) type CountingStore = Intercepted<Counts>;
 

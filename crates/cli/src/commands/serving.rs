@@ -2,13 +2,13 @@
 
 use super::worker;
 use crate::{
-    admin, client::Place, data_dir::DataDir, failure::Failure, output::Output, presence::Presence,
-    signals::Signals, telemetry::metrics,
+    admin, client::Place, data_dir::DataDir, failure::Failure, open_files, output::Output,
+    presence::Presence, signals::Signals, telemetry::metrics,
 };
 use axum::Router;
 use cardwire_handoff::Files;
 use cardwire_kernel::Kernel;
-use cardwire_server::{Listening, ServerConfig, TlsListener};
+use cardwire_server::{Listening, Room, ServerConfig};
 use cardwire_worker::Elsewhere;
 use metrics_exporter_prometheus::PrometheusHandle;
 use std::{
@@ -60,19 +60,21 @@ impl Serving<'_> {
         let address = listener
             .local_addr()
             .map_err(|error| Failure::failed(format!("cannot tell the address: {error}")))?;
-        match &self.tls {
+        let room = Room::within(open_files::raise());
+        let listening = match &self.tls {
             None => {
                 self.announce("http", address, None)?;
-                self.until_stopped(Listening::Plain(listener), router, signals).await
+                Listening::plain(listener, room)
             }
             Some((cert, key)) => {
-                let tls = TlsListener::start(listener, cert, key, self.kernel.tasks())
+                let listening = Listening::tls(listener, room, cert, key)
                     .map_err(|error| Failure::failed(format!("cannot speak TLS: {error}")))?;
                 let pem = fs::read_to_string(cert).map_err(|error| Failure::file("read", cert, &error))?;
                 self.announce("https", address, Some(pem))?;
-                self.until_stopped(Listening::Tls(tls), router, signals).await
+                listening
             }
-        }
+        };
+        self.until_stopped(listening, router, signals).await
     }
 
     /// Connections wait in the listener's queue until they are served, so the address is good before that.

@@ -23,7 +23,7 @@ use cardwire_model::limits;
 use cardwire_worker::Elsewhere;
 use clap::Args;
 use secrecy::{ExposeSecret, SecretString};
-use std::{net::SocketAddr, num::NonZeroU32, path::PathBuf, sync::Arc};
+use std::{net::SocketAddr, num::NonZeroU32, path::PathBuf, sync::Arc, time::Duration};
 use tokio::net::{TcpListener, lookup_host};
 
 #[derive(Debug, Args)]
@@ -80,6 +80,9 @@ pub(crate) struct UpArgs {
     export: ExportArgs,
 }
 
+/// How long the store may take for the last commits after requests have ended (API-13).
+const LAST_COMMITS: Duration = Duration::from_secs(limits::STOP_SECONDS - limits::STOP_REQUESTS_SECONDS);
+
 fn default_rate() -> NonZeroU32 {
     NonZeroU32::new(limits::TOKEN_REQUESTS_PER_SECOND).unwrap_or(NonZeroU32::MIN)
 }
@@ -130,13 +133,21 @@ pub(crate) async fn run(args: UpArgs, context: &Context) -> Result<(), Failure> 
     }
     .run(listener, &mut signals)
     .await;
+    match tokio::time::timeout(LAST_COMMITS, end(&kernel)).await {
+        Ok(()) => tracing::info!("stopped"),
+        Err(_) => {
+            tracing::warn!("stopped without waiting any longer for the store; what was answered is kept")
+        }
+    }
+    served
+}
+
+async fn end(kernel: &Kernel) {
     // Nothing is written any more, so a stopped store is a sealed one.
     if let Err(error) = kernel.seal_audit().await {
         tracing::warn!(%error, "could not seal the last audit rows");
     }
     kernel.shutdown().await;
-    tracing::info!("stopped");
-    served
 }
 
 pub(super) async fn open_bus(url: &SecretString) -> Result<Arc<Bus>, Failure> {

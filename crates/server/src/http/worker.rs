@@ -31,7 +31,7 @@ use cardwire_kernel::{
         },
     },
 };
-use cardwire_model::{ProjectId, Realm, Scope, TurnEpoch};
+use cardwire_model::{Hash256, ProjectId, Realm, Scope, TurnEpoch};
 use serde::Serialize;
 use std::{collections::HashMap, time::Duration};
 
@@ -56,6 +56,10 @@ pub(crate) async fn claim(request: Request) -> Answer {
         true => tokio::time::timeout(HYDRATE_WITHIN, kernel.hydrate(held.leases())).await.unwrap_or_default(),
         false => HashMap::new(),
     };
+    let held_tokens = held.leases().iter().filter_map(|lease| lease.turn.as_ref());
+    for turn in held_tokens {
+        request.state.lookups.accept(Hash256::of(&turn.secret));
+    }
     let lease = |lease: &Lease| LeaseOut::new(lease, given.get(&(lease.project.clone(), lease.turn_id)));
     respond::ok(&ClaimOut { leases: held.pass_on().iter().map(lease).collect() })
 }

@@ -10,6 +10,7 @@ mod carried_out;
 mod collect;
 mod compaction;
 mod compose;
+mod connections;
 mod delegate;
 mod documents;
 mod events;

@@ -1,7 +1,7 @@
 //! TLS end to end: a real socket, a real handshake.
 
 use crate::support::{Api, Backend};
-use cardwire_server::{Listening, TlsListener, serve};
+use cardwire_server::{Listening, Room, serve};
 use std::sync::Arc;
 use tokio::{net::TcpListener, sync::oneshot};
 
@@ -17,10 +17,10 @@ async fn the_server_speaks_tls_and_a_client_without_the_certificate_gets_nothing
 
     let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = socket.local_addr().unwrap().port();
-    let listener = TlsListener::start(socket, &cert, &key, api.kernel.tasks()).unwrap();
+    let room = Room::within(64);
+    let listening = Listening::tls(socket, room, &cert, &key).unwrap();
     let (stop, stopped) = oneshot::channel::<()>();
     let until = Box::pin(async { drop(stopped.await) });
-    let listening = Listening::Tls(listener);
     let server = serve(listening, api.router.clone(), Arc::clone(&api.kernel), until);
     let client = async {
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -37,8 +37,6 @@ async fn the_server_speaks_tls_and_a_client_without_the_certificate_gets_nothing
     };
     let (served, ()) = tokio::join!(server, client);
     served.unwrap();
-    assert!(
-        TlsListener::start(TcpListener::bind("127.0.0.1:0").await.unwrap(), &key, &cert, api.kernel.tasks())
-            .is_err()
-    );
+    let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    assert!(Listening::tls(socket, room, &key, &cert).is_err());
 }

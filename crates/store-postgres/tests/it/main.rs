@@ -23,5 +23,6 @@ mod search;
 mod selftest;
 mod sequencer;
 mod session_plans;
+mod silence;
 mod together;
 mod worker;

@@ -5,7 +5,6 @@ use super::{faults::Fault, mutants, world::Shared};
 use async_trait::async_trait;
 use cardwire_model::*;
 use cardwire_store::*;
-use cardwire_testkit::{Intercept, Intercepted};
 use std::sync::{
     Arc, Mutex,
     atomic::{AtomicBool, Ordering},
@@ -47,6 +46,13 @@ impl Faulty {
         }
     }
 
+    /// What happens around a read.
+    async fn look<T>(&self, read: Asking<'_, T>) -> Result<T, StoreError> {
+        self.give_way().await;
+        self.check_alive()?;
+        if self.shared.strikes(Fault::ReadFails, 2) { Err(gone()) } else { read.await }
+    }
+
     /// What happens around a commit.
     async fn write<T>(&self, apply: impl Future<Output = Result<T, CommitError>>) -> Result<T, CommitError> {
         self.give_way().await;
@@ -86,11 +92,8 @@ pub(super) async fn pause() {
 
 #[async_trait]
 impl Intercept for Faulty {
-    /// Lets others run, then perhaps fails.
-    async fn before_read(&self) -> Result<(), StoreError> {
-        self.give_way().await;
-        self.check_alive()?;
-        if self.shared.strikes(Fault::ReadFails, 2) { Err(gone()) } else { Ok(()) }
+    fn read<T: Send>(&self, read: Asking<'_, T>) -> impl Future<Output = Result<T, StoreError>> + Send {
+        self.look(read)
     }
 
     async fn commit(&self, inner: &Arc<dyn Store>, commit: Commit) -> Result<(), CommitError> {

@@ -1,19 +1,28 @@
 //! A store that forwards every call to another store and lets an [`Intercept`] act around it.
 //!
-//! The simulation intercepts calls to inject faults and wrong answers; the benchmarks intercept commits to count rows. When
-//! the storage contract gains a read, this module gains one line, and no interceptor changes.
+//! The kernel intercepts calls to end those that take too long, the simulation to inject faults and wrong answers, and the
+//! benchmarks intercept commits to count rows. When the storage contract gains a read, this module gains one line, and no
+//! interceptor changes.
 
+use crate::*;
 use async_trait::async_trait;
 use cardwire_model::*;
-use cardwire_store::*;
-use std::{collections::HashSet, sync::Arc};
+use std::{collections::HashSet, pin::Pin, sync::Arc};
+
+/// A call of a store under way.
+pub type Asking<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
 /// What happens around the calls of a store. By default, nothing.
 #[async_trait]
 pub trait Intercept: Send + Sync + 'static {
-    /// Runs before every read; its error is answered in place of the rows.
-    async fn before_read(&self) -> Result<(), StoreError> {
-        Ok(())
+    /// Runs a read.
+    fn read<T: Send>(&self, read: Asking<'_, T>) -> impl Future<Output = Result<T, StoreError>> + Send {
+        read
+    }
+
+    /// Runs work of the background: numbering, sealing, forgetting.
+    fn tend<T: Send>(&self, work: Asking<'_, T>) -> impl Future<Output = Result<T, StoreError>> + Send {
+        work
     }
 
     /// Applies a commit.
@@ -88,8 +97,7 @@ macro_rules! reads {
         impl<I: Intercept> $trait for Intercepted<I> {
             $($other)*
             $(async fn $read(&self, $($arg: $type),*) -> Result<$answer, StoreError> {
-                self.intercept.before_read().await?;
-                let answer = self.inner.$read($($arg),*).await?;
+                let answer = self.intercept.read(self.inner.$read($($arg),*)).await?;
                 $(let answer = self.intercept.$then(answer);)?
                 Ok(answer)
             })*
@@ -100,8 +108,7 @@ macro_rules! reads {
 #[async_trait]
 impl<I: Intercept> Store for Intercepted<I> {
     async fn load(&self, realm: &Realm, keys: &Keys) -> Result<Snapshot, StoreError> {
-        self.intercept.before_read().await?;
-        let snapshot = self.inner.load(realm, keys).await?;
+        let snapshot = self.intercept.read(self.inner.load(realm, keys)).await?;
         Ok(self.intercept.loaded(keys, snapshot))
     }
 
@@ -110,19 +117,23 @@ impl<I: Intercept> Store for Intercepted<I> {
     }
 
     async fn number_events(&self) -> Result<u64, StoreError> {
-        self.inner.number_events().await
+        self.intercept.tend(self.inner.number_events()).await
     }
 
     async fn unsealed_audit(&self, limit: usize) -> Result<Vec<Unsealed>, StoreError> {
-        self.inner.unsealed_audit(limit).await
+        self.intercept.tend(self.inner.unsealed_audit(limit)).await
     }
 
     async fn forget_answers(&self, before: Timestamp) -> Result<u64, StoreError> {
-        self.inner.forget_answers(before).await
+        self.intercept.tend(self.inner.forget_answers(before)).await
     }
 
     async fn close(&self) {
         self.intercept.close(&self.inner).await;
+    }
+
+    fn distrust(&self) {
+        self.inner.distrust();
     }
 }
 

@@ -1,0 +1,160 @@
+//! Whether the server still answers. A connection whose other end went away without a word (a fail-over, a proxy that forgot
+//! it, a frozen server) looks just like one whose statement takes long. So one connection that nobody else uses asks something
+//! that takes no time.
+//!
+//! Invariant: when that is not answered, every connection made before is given up, and whoever waits on one is told at once.
+
+use cardwire_store::StoreError;
+use deadpool_postgres::{Connect, Pool};
+use futures_util::future::BoxFuture;
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+use tokio::{
+    sync::watch,
+    task::{JoinHandle, JoinSet},
+    time::{sleep, timeout},
+};
+use tokio_postgres::{
+    Client, Config, Error, SimpleQueryMessage, Socket,
+    tls::{MakeTlsConnect, TlsConnect},
+};
+
+/// How often the server is asked, and how long it may take.
+const EVERY: Duration = Duration::from_secs(1);
+const WITHIN: Duration = Duration::from_secs(5);
+
+/// A server that takes no writes is of no use.
+const ASK: &str = "SELECT pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean";
+
+/// Connections made with it end when it is cut.
+#[derive(Clone, Default)]
+pub(crate) struct Lifeline(watch::Sender<()>);
+
+impl Lifeline {
+    fn cut(&self) {
+        self.0.send_replace(());
+    }
+
+    /// What makes connections that hang on this line.
+    pub(crate) fn connect<T>(&self, tls: T) -> Hanging<T> {
+        Hanging { tls, line: self.clone() }
+    }
+}
+
+/// Makes connections that end when their line is cut.
+pub(crate) struct Hanging<T> {
+    tls: T,
+    line: Lifeline,
+}
+
+impl<T> Connect for Hanging<T>
+where
+    T: MakeTlsConnect<Socket> + Clone + Sync + Send + 'static,
+    T::Stream: Sync + Send,
+    T::TlsConnect: Sync + Send,
+    <T::TlsConnect as TlsConnect<Socket>>::Future: Send,
+{
+    fn connect(&self, config: &Config) -> BoxFuture<'_, Result<(Client, JoinHandle<()>), Error>> {
+        let (config, tls, mut cut) = (config.clone(), self.tls.clone(), self.line.0.subscribe());
+        Box::pin(async move {
+            let (client, connection) = config.connect(tls).await?;
+            // The pool ends it with the client.
+            let task = tokio::spawn(async move {
+                tokio::select! {
+                    ended = connection => {
+                        if let Err(error) = ended {
+                            tracing::warn!(%error, "a connection to the server ended");
+                        }
+                    }
+                    _ = cut.changed() => {}
+                }
+            });
+            Ok((client, task))
+        })
+    }
+}
+
+/// Feels the server's pulse for as long as the store is open.
+pub(crate) struct Pulse {
+    felt: Arc<Felt>,
+    task: Mutex<JoinSet<()>>,
+}
+
+struct Felt {
+    /// Why the server would not take a write now.
+    trouble: Mutex<Option<String>>,
+    /// Somebody gave up waiting.
+    is_distrusted: AtomicBool,
+}
+
+impl Pulse {
+    /// With a connection of its own. When somebody gave up waiting, the idle connections of `pools` are left: one of them may
+    /// be the one that did not answer.
+    pub(crate) fn start(own: Pool, line: Lifeline, pools: [Pool; 2]) -> Self {
+        let felt = Arc::new(Felt { trouble: Mutex::default(), is_distrusted: AtomicBool::new(false) });
+        let mut task = JoinSet::new();
+        task.spawn(beat(Arc::clone(&felt), own, line, pools));
+        Self { felt, task: Mutex::new(task) }
+    }
+
+    /// Fails while the server does not answer, or takes no writes.
+    pub(crate) fn check(&self) -> Result<(), StoreError> {
+        match self.felt.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone() {
+            None => Ok(()),
+            Some(trouble) => Err(StoreError::Unavailable(trouble)),
+        }
+    }
+
+    pub(crate) fn distrust(&self) {
+        self.felt.is_distrusted.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn stop(&self) {
+        self.task.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
+    }
+}
+
+async fn beat(felt: Arc<Felt>, own: Pool, line: Lifeline, pools: [Pool; 2]) {
+    loop {
+        sleep(EVERY).await;
+        if felt.is_distrusted.swap(false, Ordering::Relaxed) {
+            for pool in &pools {
+                pool.retain(|_, _| false);
+            }
+        }
+        let trouble = ask(&own, &line).await.err();
+        let mut known = felt.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+        if *known != trouble {
+            match &trouble {
+                Some(trouble) => tracing::warn!(%trouble, "the database takes no writes"),
+                None => tracing::info!("the database takes writes again"),
+            }
+            *known = trouble;
+        }
+    }
+}
+
+/// Asks once; an error says why the server would not take a write.
+async fn ask(own: &Pool, line: &Lifeline) -> Result<(), String> {
+    let client = own.get().await.map_err(|error| format!("no connection: {error}"))?;
+    match timeout(WITHIN, client.simple_query(ASK)).await {
+        Ok(Ok(rows)) => {
+            let is_yes = |row: &SimpleQueryMessage| matches!(row, SimpleQueryMessage::Row(row) if row.get(0) == Some("t"));
+            if rows.iter().any(is_yes) {
+                Err("the server is read-only, perhaps a standby".to_owned())
+            } else {
+                Ok(())
+            }
+        }
+        Ok(Err(error)) => Err(format!("the server refuses: {error}")),
+        Err(_) => {
+            line.cut();
+            Err(format!("the server has not answered for {} seconds", WITHIN.as_secs()))
+        }
+    }
+}
