@@ -18,8 +18,9 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-/// What a server and a worker log when nobody says otherwise: nothing of a library that logs addresses (SEC-09).
-pub(crate) const DEFAULT: &str = "info,rmcp=off";
+/// What a server and a worker log when nobody says otherwise: nothing of a library that logs addresses (SEC-09),
+/// nor a line for each connection that a client misused.
+pub(crate) const DEFAULT: &str = "info,rmcp=off,h2=error";
 
 /// Starts logging, and exporting where that is wanted; exporting ends when what this gives is dropped. `CARDWIRE_LOG`, else
 /// `RUST_LOG`, else `default` says what is logged.
