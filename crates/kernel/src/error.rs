@@ -1,5 +1,6 @@
 //! How a call to the kernel can end other than well.
 
+use cardwire_model::TokenEnd;
 use cardwire_protocol::Rejection;
 use cardwire_store::StoreError;
 use thiserror::Error;
@@ -13,6 +14,9 @@ pub enum KernelError {
     /// No token, or one that opens nothing.
     #[error("a valid bearer token is required")]
     Unauthenticated,
+    /// The token opens nothing any more. Only its holder is told.
+    #[error("a valid bearer token is required; this one {0}")]
+    TokenEnded(TokenEnd),
     /// Too many calls wait for the PMO (PM-17).
     #[error("{0} calls wait for the PMO already")]
     QueueFull(usize),

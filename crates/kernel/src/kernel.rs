@@ -11,17 +11,18 @@ use crate::{
     events::Changes,
     ids::{IdSource, SystemIds},
     patience,
+    inside::Inside,
     pmo::{PmoConfig, Slots},
     sessions::Pointed,
     spawn::Tasks,
     turns::{Chunk, Line, Recall, Turnstile, WAITING_CHUNKS},
 };
 use cardwire_model::{
-    BoxHead, BoxId, CardId, Hash256, Project, ProjectId, Timestamp, Token, TurnId, WorkerTarget,
+    BoxHead, BoxId, CardId, Hash256, Project, ProjectId, Timestamp, Token, TokenId, TurnId, WorkerTarget,
 };
 use cardwire_protocol::watchdog::Policy;
 use cardwire_store::{Health, Store, StoreError};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// What a kernel is made of.
 pub struct KernelConfig {
@@ -68,6 +69,9 @@ pub struct Kernel {
     /// Heads as last seen, for appends that need nothing else of the box: the commit expects them again.
     pub(crate) heads: quick_cache::sync::Cache<(ProjectId, BoxId), BoxHead>,
     pub(crate) tokens: Recent<Hash256, Token>,
+    /// The token that this process was started with.
+    pub(crate) own_token: OnceLock<TokenId>,
+    pub(crate) inside: Inside,
     pub(crate) projects: Recent<ProjectId, Project>,
     /// Turns that were opened with their tokens a moment ago.
     pub(crate) leases: Recent<(ProjectId, TurnId, Hash256), ()>,
@@ -105,6 +109,8 @@ impl Kernel {
             boxes: BoxCache::new(config.cache_bytes),
             heads: quick_cache::sync::Cache::new(HEADS),
             tokens: Recent::default(),
+            own_token: OnceLock::new(),
+            inside: Inside::default(),
             projects: Recent::default(),
             leases: Recent::default(),
             changes: Changes::default(),

@@ -19,6 +19,7 @@ mod facts;
 mod handoffs;
 mod handover;
 pub mod ids;
+mod inside;
 mod kernel;
 mod measure;
 mod patience;
@@ -50,7 +51,7 @@ pub use sessions::{
     CheckpointView, CompactRequest, Compacted, CompactionPrompt, Earlier, SessionView, Summariser,
     SummaryAnswer, SummaryRequest, Window,
 };
-pub use tokens::Minted;
+pub use tokens::{AdminError, Minted};
 pub use turns::{
     Chunk, ClaimRequest, Held, Hydrated, NewProfile, NewTurnCard, Place, RunTeam, TickAction, TickReport,
     TurnView, ViewedTurn,

@@ -73,6 +73,6 @@ pub use slug::{
 pub use snapshot::{CardFact, Keys, Lost, Snapshot, TurnRows};
 pub use time::Timestamp;
 pub use todo::{Todo, TodoItem, TodoStatus};
-pub use token::{Scope, Token, TokenSecret};
+pub use token::{Scope, Token, TokenEnd, TokenSecret};
 pub use trace::{SpanId, TraceParent};
 pub use turn::{Head, HeadGuard, Live, LiveState, Nudge, Status, TaskStatus, TurnEpoch};

@@ -3,7 +3,9 @@
 use crate::{AnswerKey, Hash256, Invalid, Realm, Timestamp, TokenId};
 use ring::hmac::{self, HMAC_SHA256};
 use secrecy::{ExposeSecret, SecretString};
+use std::fmt;
 use subtle::ConstantTimeEq;
+use uuid::Uuid;
 
 /// What a token may do. Each scope includes the ones before it, except that only `admin` manages tokens and
 /// projects.
@@ -49,6 +51,30 @@ impl Scope {
     }
 }
 
+/// How a token ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TokenEnd {
+    /// Somebody ended it.
+    Revoked,
+    /// Its time was over.
+    Expired,
+}
+
+impl fmt::Display for TokenEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Revoked => "was revoked",
+            Self::Expired => "has expired",
+        })
+    }
+}
+
+impl TokenId {
+    /// The workers inside a server. No store has a token of this id, so that none can be revoked; it is the same in every
+    /// process, because a request is remembered by who sent it and another process may send it again (API-16).
+    pub const WORKERS: Self = Self::from_uuid(Uuid::from_u128(0x0077_6f72_6b65_7273));
+}
+
 /// A token as stored: everything but its secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
@@ -69,9 +95,22 @@ pub struct Token {
 }
 
 impl Token {
+    /// How the token ended, if it has at `now`.
+    pub fn ended(&self, now: Timestamp) -> Option<TokenEnd> {
+        if self.revoked_at.is_some() {
+            return Some(TokenEnd::Revoked);
+        }
+        self.expires_at.is_some_and(|end| now >= end).then_some(TokenEnd::Expired)
+    }
+
     /// Whether the token opens anything at `now`.
     pub fn is_live(&self, now: Timestamp) -> bool {
-        self.revoked_at.is_none() && self.expires_at.is_none_or(|end| now < end)
+        self.ended(now).is_none()
+    }
+
+    /// Whether the token reaches every project and makes tokens for all of them.
+    pub fn is_global_admin(&self) -> bool {
+        self.realm == Realm::System && self.allows(Scope::Admin)
     }
 
     /// Whether the token has the scope, or one that includes it.

@@ -14,9 +14,9 @@ use uuid::Uuid;
 pub struct Actor(String);
 
 impl Actor {
-    /// The holder of a token, by the token's id.
+    /// The holder of a token, by the token's id; the workers inside a server are a part of it.
     pub fn token(id: cardwire_model::TokenId) -> Self {
-        Self(id.to_string())
+        if id == cardwire_model::TokenId::WORKERS { Self::system("worker") } else { Self(id.to_string()) }
     }
 
     /// A part of the system itself, e.g. `sys.kernel`.

@@ -119,7 +119,9 @@ impl From<KernelError> for ApiError {
     fn from(error: KernelError) -> Self {
         match error {
             KernelError::Rejected(rejection) => rejection.into(),
-            KernelError::Unauthenticated => Self::new(ErrorCode::Unauthenticated, error.to_string()),
+            KernelError::Unauthenticated | KernelError::TokenEnded(_) => {
+                Self::new(ErrorCode::Unauthenticated, error.to_string())
+            }
             KernelError::QueueFull(_) => Self::new(ErrorCode::QueueFull, error.to_string()),
             KernelError::Retriever(_) => Self::new(ErrorCode::RetrieverFailed, error.to_string()),
             KernelError::Contended => Self::new(ErrorCode::Unavailable, error.to_string()),

@@ -115,7 +115,8 @@ pub(super) fn beside(client: &Client, mcp: McpServers) -> Option<watch::Sender<b
     }
 }
 
-/// A worker inside this process. It is told to stop when what this gives is dropped, or when the kernel shuts down.
+/// A worker inside this process, let in as a part of it: what becomes of tokens is nothing to it. It is told to stop when
+/// what this gives is dropped, or when the kernel shuts down. `token` is that of the data directory.
 pub(super) fn inside(
     kernel: &Arc<Kernel>,
     token: &TokenSecret,
@@ -126,7 +127,7 @@ pub(super) fn inside(
     if turns == 0 {
         return None;
     }
-    let port = Arc::new(RouterPort::new(kernel, token.clone(), Arc::clone(files)));
+    let port = Arc::new(RouterPort::new(kernel, kernel.worker_secret(), Arc::clone(files)));
     // The same data directory has the same name, and no two processes have the same directory.
     let name = format!("in-{}", &Hash256::of(token.expose().as_bytes()).to_string()[..16]);
     let config = WorkerConfig {

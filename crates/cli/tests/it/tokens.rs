@@ -34,6 +34,49 @@ fn a_token_is_printed_once_works_within_its_scope_and_ends() {
     assert!(home.ok(&["token", "list"]).contains("revoked "));
 }
 
+/// F-42: a revoked token in `admin.token` is replaced by the next start, which says so.
+#[test]
+fn a_server_whose_token_was_revoked_makes_a_new_one_and_says_so() {
+    let server = Server::start(&[]);
+    let (home, old) = (server.home.clone(), server.token.clone());
+    let next = home.json(&["token", "create", "--scope", "admin"])["token"].as_str().unwrap().to_owned();
+    let list = home.json(&["token", "list"]);
+    let ids: Vec<&str> =
+        list["items"].as_array().unwrap().iter().map(|item| item["id"].as_str().unwrap()).collect();
+    let run = home.cardwire(&["token", "revoke", ids[0]]);
+    run.failed(4, "the server's own admin token");
+    assert_eq!(server.terminate().code(), Some(0));
+    // Without a server, whoever has another admin token may do it.
+    let mut command = home.command(&["token", "revoke", ids[0]]);
+    command.env("CARDWIRE_TOKEN", &next);
+    Run::of(command, "").ok();
+
+    let server = home.up(&[]);
+    assert_ne!(server.token, old);
+    assert_eq!(server.get("/projects").status, 200);
+    assert!(server.log().contains("the admin token was revoked; the file holds a new one now"));
+    let told = server.request_as(&old, "GET", "/projects", "");
+    assert_eq!(told.status, 401);
+    assert!(told.json()["error"]["message"].as_str().unwrap().contains("revoked"), "{}", told.json());
+}
+
+/// F-42: what somebody put there is not overwritten, and nothing is widened.
+#[test]
+fn a_server_does_not_start_with_a_token_that_is_no_admin_token() {
+    let server = Server::start(&[]);
+    let home = server.home.clone();
+    let narrow = home.json(&["token", "create", "--scope", "read"])["token"].as_str().unwrap().to_owned();
+    assert_eq!(server.terminate().code(), Some(0));
+    let file = home.data_dir().join("admin.token");
+    std::fs::write(&file, &narrow).unwrap();
+    let run = home.cardwire(&["up", "--listen", "127.0.0.1:0"]);
+    run.failed(1, "is not an admin token for all projects");
+    assert!(run.stderr.contains("hint: remove the file"), "{run:?}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), narrow);
+    std::fs::remove_file(&file).unwrap();
+    assert_eq!(home.up(&[]).get("/projects").status, 200);
+}
+
 /// SEC-03: a token in the arguments is not repeated in the error.
 #[test]
 fn a_token_given_for_its_id_is_not_repeated() {

@@ -176,6 +176,7 @@ fn make(request: &Request, cards: Vec<NewTurnCard>) -> Result<Vec<NewCard>, ApiE
             }
             KernelError::Rejected(_)
             | KernelError::Unauthenticated
+            | KernelError::TokenEnded(_)
             | KernelError::Contended
             | KernelError::Retriever(_)
             | KernelError::QueueFull(_)
