@@ -12,6 +12,7 @@ use crate::{
     SafePath,
     problem::{Findings, Place, Refusal, RefusalKind, code},
 };
+use cardwire_model::Hash256;
 use std::{io, sync::Arc};
 use thiserror::Error;
 
@@ -25,6 +26,11 @@ pub trait Files: Send + Sync {
 
     /// The bytes of a file that has at most `max_bytes` of them.
     fn read(&self, path: &SafePath, max_bytes: u64) -> Result<Vec<u8>, FileError>;
+
+    /// The hash of the bytes of a file that has at most `max_bytes` of them.
+    fn hash(&self, path: &SafePath, max_bytes: u64) -> Result<Hash256, FileError> {
+        Ok(Hash256::of(&self.read(path, max_bytes)?))
+    }
 
     /// Gives the names in a directory, one by one, in no order. The first error ends it.
     fn list(
@@ -57,6 +63,10 @@ macro_rules! files_behind {
                 (**self).read(path, max_bytes)
             }
 
+            fn hash(&self, path: &SafePath, max_bytes: u64) -> Result<Hash256, FileError> {
+                (**self).hash(path, max_bytes)
+            }
+
             fn list(
                 &self,
                 dir: &SafePath,
@@ -87,6 +97,8 @@ files_behind!(&F, Box<F>, Arc<F>);
 pub struct Stat {
     /// Its size.
     pub bytes: u64,
+    /// When it was last written, in microseconds since 1970, where that is known.
+    pub modified: Option<i64>,
 }
 
 /// What a write that must not overwrite did.

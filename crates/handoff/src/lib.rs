@@ -10,6 +10,7 @@
 mod checked;
 mod fields;
 mod files;
+mod fingerprint;
 mod fit;
 mod gate;
 mod iso8601;
@@ -27,10 +28,13 @@ mod workspace;
 pub use cardwire_model::{SafePath, UnsafePath};
 pub use checked::{Checked, is_report};
 pub use files::{Below, FileError, Files, LocalFiles, Stat, Written};
+pub use fingerprint::{Fingerprints, HashAllowance};
 pub use fit::{Fitted, fit};
 pub use gate::{CheckOptions, Gate, check_files};
 pub use iteration::Iteration;
-pub use load::{Load, LoadRequest, LoadedPart, Mode, PartRef, load, truncate_part, truncate_text};
+pub use load::{
+    Load, LoadRequest, LoadedPart, Mode, PartRef, load, load_accepted, truncate_part, truncate_text,
+};
 pub use package::{Entry, Package, Priority};
 pub use part::Part;
 pub use problem::{Problem, Refusal, RefusalKind, Severity};

@@ -10,8 +10,8 @@ mod select;
 mod truncate;
 
 use crate::{
-    Files, Package, Part, Refusal, RefusalKind, SafePath, UnsafePath, files::FileError, part::SUMMARY,
-    problem::code, summary,
+    Files, Fingerprints, Package, Part, Refusal, RefusalKind, SafePath, UnsafePath, files::FileError,
+    part::SUMMARY, problem::code, summary,
 };
 use cardwire_model::{
     CanonicalJson,
@@ -43,7 +43,7 @@ pub struct Load {
     pub missing: Vec<PartRef>,
     /// On disk, but not to be used.
     pub invalid: Vec<PartRef>,
-    /// Other bytes than the index says. They are not loaded.
+    /// Other bytes than the index says, or than there were when the package was accepted. They are not loaded.
     pub changed: Vec<PartRef>,
 }
 
@@ -85,6 +85,16 @@ pub struct PartRef {
 
 /// Loads what the request asks for. `files` is opened on the workspace root.
 pub fn load(package: &Package, files: &dyn Files, request: &LoadRequest) -> Result<Load, Refusal> {
+    load_accepted(package, files, request, &Fingerprints::default())
+}
+
+/// The same of a package that was accepted when its files were these (HO-11).
+pub fn load_accepted(
+    package: &Package,
+    files: &dyn Files,
+    request: &LoadRequest,
+    accepted: &Fingerprints,
+) -> Result<Load, Refusal> {
     let Some(execution) = package.execution() else {
         return Err(Refusal::request("handoff_type", "only execute_to_init has something to load"));
     };
@@ -93,6 +103,7 @@ pub fn load(package: &Package, files: &dyn Files, request: &LoadRequest) -> Resu
     let mut loader = Loader {
         files: &*files,
         dir: &execution.dir,
+        accepted,
         bytes_left: LOAD_BYTES,
         load: Load { budget: request.budget, ..Load::default() },
     };
@@ -113,6 +124,7 @@ pub fn load(package: &Package, files: &dyn Files, request: &LoadRequest) -> Resu
 struct Loader<'a> {
     files: &'a dyn Files,
     dir: &'a SafePath,
+    accepted: &'a Fingerprints,
     /// Files of any size make no difference to the budget, hence a limit of their own.
     bytes_left: u64,
     load: Load,
@@ -153,6 +165,14 @@ impl Loader<'_> {
             let message = format!("{path}: {reason}");
             Refusal::new(RefusalKind::Unprocessable, code::INVALID_REPORT, None, message).about(path)
         })?;
+        if !self.accepted.agrees_with_report(&bytes) {
+            let message = format!(
+                "{path}: has changed since the package was accepted; put the file back as it was, or hand over a new iteration"
+            );
+            return Err(
+                Refusal::new(RefusalKind::Conflict, code::ITERATION_CHANGED, None, message).about(path)
+            );
+        }
         let report = whole.json.to_value();
         let tokens = whole.tokens;
         if tokens <= self.left() || !hard {
@@ -198,7 +218,11 @@ impl Loader<'_> {
             }
         };
         match summary::parse(&bytes).map(|summary| summary::entries(&summary)) {
-            Ok(Some(entries)) => Some(entries),
+            // The file is shared by the packages of an iteration: what came later is not this one's.
+            Ok(Some(mut entries)) => {
+                entries.retain(|entry| self.accepted.knows(&entry.sample_id));
+                Some(entries)
+            }
             Ok(None) => {
                 self.load.invalid.push(note(Some("does not hold the complete index".to_owned())));
                 None

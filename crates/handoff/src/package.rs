@@ -105,6 +105,14 @@ impl Package {
         self.execution().map(|execution| execution.dir.as_str())
     }
 
+    /// The paths below the root that it names: the directory of its iteration, or its files.
+    pub fn roots(&self) -> Vec<SafePath> {
+        match &self.body {
+            Body::Execution(execution) => vec![execution.dir.clone()],
+            Body::Design(paths) | Body::Registered(paths) => paths.iter().map(|at| at.path.clone()).collect(),
+        }
+    }
+
     /// When it was made, as its sender wrote it.
     pub fn timestamp(&self) -> &str {
         self.text("timestamp")

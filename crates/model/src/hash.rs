@@ -51,6 +51,27 @@ impl fmt::Debug for Hash256 {
     }
 }
 
+/// Hashes bytes that come in pieces: the digest is that of all of them.
+pub struct ByteHasher(Context);
+
+impl Default for ByteHasher {
+    fn default() -> Self {
+        Self(Context::new(&SHA256))
+    }
+}
+
+impl ByteHasher {
+    /// Adds bytes.
+    pub fn add(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// The digest of all bytes.
+    pub fn finish(self) -> Hash256 {
+        Hash256::from_digest(self.0.finish())
+    }
+}
+
 /// Hashes a sequence of optional fields. Each is framed by presence and length, so that no two different
 /// sequences feed the same bytes.
 pub struct FieldHasher(Context);

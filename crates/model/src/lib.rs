@@ -44,7 +44,7 @@ pub use card_box::{BoxHead, Entry, EntrySource, Generation, Item, NewBox, Segmen
 pub use commit::{Commit, Conflict, Expect, Write};
 pub use event::{Event, EventKind, NewEvent};
 pub use graph::{Edge, EdgePhase, Primitive, Step, ToolAnswer, ToolCall};
-pub use hash::Hash256;
+pub use hash::{ByteHasher, Hash256};
 pub use idempotency::{Answer, AnswerKey};
 pub use ids::{BatchId, BoxId, CardId, EdgeId, EventId, InboxId, TokenId, TurnId};
 pub use inbox::{Ended, InboxItem, InboxKind, InboxStatus, PayloadFault, TurnPayload};

@@ -216,6 +216,12 @@ pub const HANDOFF_NAME_BYTES: usize = 255;
 pub const HANDOFF_PATH_NAMES: usize = 32;
 /// Largest file of an iteration that is read (SEC-06).
 pub const HANDOFF_FILE_BYTES: u64 = 16 * MIB as u64;
+/// Most bytes of files that are hashed when a package is accepted; of the files beyond, length and time are recorded.
+pub const HANDOFF_HASHED_BYTES: u64 = 1024 * MIB as u64;
+/// Longest time for that, with the same consequence.
+pub const HANDOFF_HASH_SECONDS: i64 = 20;
+/// Samples whose files one card tells of: as many as fit with the longest names.
+pub const HANDOFF_FINGERPRINTS: usize = 1_000;
 /// Most problems of one kind that are named; the rest are counted.
 pub const HANDOFF_PROBLEMS: usize = 100;
 /// Most types of packages besides the built-in ones.
@@ -236,6 +242,9 @@ pub const LOAD_TEXT_CHARS: usize = 5_000;
 pub const LOAD_TEXT_END_CHARS: usize = 1_000;
 /// Most files written to the workspace by one request.
 pub const WORKSPACE_FILES: usize = 100;
+/// Most projects among which the owner of a directory below the workspace root is looked for. Where there are more, files
+/// that lie in no project's directory are reached by nobody.
+pub const WORKSPACE_OWNERS: usize = 10_000;
 /// Most samples that one load may name.
 pub const LOAD_SAMPLES: usize = 1_000;
 /// Largest budget of one load, in tokens.

@@ -96,6 +96,14 @@ pub struct Project {
     pub deleted_at: Option<Timestamp>,
 }
 
+impl Project {
+    /// Where its files are, below the server's workspace root: where its settings say, else in a directory of its name. No
+    /// other project's files are there unless somebody who sees all projects says so.
+    pub fn directory(&self) -> &str {
+        self.settings.workspace_root.as_deref().unwrap_or(self.id.as_str())
+    }
+}
+
 /// Checks a project's title.
 pub fn check_title(title: &str) -> Result<(), Invalid> {
     if title.chars().count() > limits::TITLE_CHARS || title.contains('\0') {
@@ -111,7 +119,7 @@ pub struct ProjectSettings {
     /// Who may inherit what.
     #[serde(default)]
     pub acl: AclSettings,
-    /// Where the project's files are, below the server's workspace root.
+    /// Where the project's files are, below the server's workspace root; see [`Project::directory`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace_root: Option<String>,
     /// How deep turns may delegate (DP-04).

@@ -3,7 +3,7 @@
 //!
 //! A store that fails once is not asked again: thousands of files, each waited for, would take days to say the same.
 
-use super::{ObjectFiles, PAGE, key, name_in};
+use super::{ObjectFiles, PAGE, key, name_in, stat};
 use cardwire_handoff::{FileError, Files, SafePath, Stat, Written};
 use futures_util::StreamExt;
 use std::{
@@ -36,7 +36,7 @@ struct Page {
     after: Option<String>,
     /// The last name that was listed; none if there are no more.
     until: Option<String>,
-    sizes: HashMap<String, u64>,
+    stats: HashMap<String, Stat>,
     /// Looks that it has answered.
     answered: u32,
     /// No more pages of this directory: they do not help, or cannot be had.
@@ -96,7 +96,7 @@ impl<'a> Kept<'a> {
             }
             last = below.to_owned();
             if let Some(name) = name_in(&prefix, &object.location) {
-                page.sizes.insert(name, object.size);
+                page.stats.insert(name, stat(&object));
             }
         }
         page.until = (!is_last).then_some(last);
@@ -111,7 +111,7 @@ impl<'a> Kept<'a> {
         match pages.get_mut(dir) {
             Some(page) if page.covers(name) => {
                 page.answered += 1;
-                let found = page.sizes.get(name).map(|bytes| Stat { bytes: *bytes });
+                let found = page.stats.get(name).copied();
                 return found.map(Some).ok_or(FileError::Missing);
             }
             Some(page) if page.useless => {}

@@ -11,7 +11,7 @@ mod s3;
 
 use cardwire_handoff::{FileError, Files, SafePath, Stat, Written};
 use futures_util::StreamExt;
-use object_store::{Error, ObjectStore, ObjectStoreExt, PutMode, PutPayload, path::Path};
+use object_store::{Error, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutPayload, path::Path};
 use std::{io, sync::Arc};
 use tokio::runtime::Handle;
 
@@ -48,7 +48,7 @@ impl Files for ObjectFiles {
     fn stat(&self, path: &SafePath) -> Result<Stat, FileError> {
         let key = key(path)?;
         let found = self.wait(async { self.store.head(&key).await })?;
-        Ok(Stat { bytes: found.size })
+        Ok(stat(&found))
     }
 
     fn read(&self, path: &SafePath, max_bytes: u64) -> Result<Vec<u8>, FileError> {
@@ -108,6 +108,10 @@ const PAGE: usize = 1_000;
 
 fn key(path: &SafePath) -> Result<Path, FileError> {
     Path::parse(path.as_str()).map_err(|why| FileError::Unsafe { why: why.to_string() })
+}
+
+fn stat(object: &ObjectMeta) -> Stat {
+    Stat { bytes: object.size, modified: Some(object.last_modified.timestamp_micros()) }
 }
 
 /// The name of an object in a directory; none for what is further below.

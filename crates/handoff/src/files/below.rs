@@ -2,6 +2,7 @@
 
 use super::{FileError, Files, Stat, Written};
 use crate::SafePath;
+use cardwire_model::Hash256;
 
 /// The files below a directory, which need not be there yet.
 #[derive(Debug, Clone)]
@@ -28,6 +29,10 @@ impl<F: Files> Files for Below<F> {
 
     fn read(&self, path: &SafePath, max_bytes: u64) -> Result<Vec<u8>, FileError> {
         self.files.read(&self.path(path)?, max_bytes)
+    }
+
+    fn hash(&self, path: &SafePath, max_bytes: u64) -> Result<Hash256, FileError> {
+        self.files.hash(&self.path(path)?, max_bytes)
     }
 
     fn list(

@@ -6,6 +6,7 @@
 
 use super::{FileError, Files, LocalFiles, Stat, Written, local};
 use crate::SafePath;
+use cardwire_model::Hash256;
 use rustix::fd::{AsFd, OwnedFd};
 use std::{
     collections::HashMap,
@@ -49,6 +50,11 @@ impl Files for Kept<'_> {
     fn read(&self, path: &SafePath, max_bytes: u64) -> Result<Vec<u8>, FileError> {
         let (dir, name) = self.parent(path)?;
         local::read_at(dir.as_fd(), name, max_bytes)
+    }
+
+    fn hash(&self, path: &SafePath, max_bytes: u64) -> Result<Hash256, FileError> {
+        let (dir, name) = self.parent(path)?;
+        local::hash_at(dir.as_fd(), name, max_bytes)
     }
 
     fn list(

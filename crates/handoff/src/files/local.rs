@@ -6,12 +6,21 @@
 
 use super::{FileError, Files, Stat, Written, kept::Kept, write};
 use crate::SafePath;
+use cardwire_model::{ByteHasher, Hash256};
 use rustix::{
     fd::{AsFd, BorrowedFd, OwnedFd},
     fs::{AtFlags, Dir, FileType, Mode, OFlags},
     io::Errno,
 };
-use std::{fs::File, io::Read, path::Path, sync::Arc};
+use std::{
+    fs::File,
+    io::{ErrorKind, Read},
+    path::Path,
+    sync::Arc,
+};
+
+/// How much of a file is read at once to be hashed.
+const PIECE: usize = 64 * 1024;
 
 /// Directories are opened to walk through them, and nothing else will do.
 const DIRECTORY: OFlags =
@@ -75,6 +84,11 @@ impl Files for LocalFiles {
         read_at(dir.as_fd(), name, max_bytes)
     }
 
+    fn hash(&self, path: &SafePath, max_bytes: u64) -> Result<Hash256, FileError> {
+        let (dir, name) = self.parent(path)?;
+        hash_at(dir.as_fd(), name, max_bytes)
+    }
+
     fn list(
         &self,
         dir: &SafePath,
@@ -129,6 +143,36 @@ pub(super) fn stat_at(dir: BorrowedFd<'_>, name: &str) -> Result<Stat, FileError
 
 /// Reads a plain file by its name in a directory.
 pub(super) fn read_at(dir: BorrowedFd<'_>, name: &str, max_bytes: u64) -> Result<Vec<u8>, FileError> {
+    let (file, stat) = open_plain(dir, name, max_bytes)?;
+    let mut bytes = Vec::with_capacity(usize::try_from(stat.bytes).unwrap_or(0));
+    // The file may grow while it is read.
+    file.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(FileError::Io)?;
+    if bytes.len() as u64 > max_bytes {
+        return Err(FileError::TooLarge { limit: max_bytes });
+    }
+    Ok(bytes)
+}
+
+/// Hashes a plain file by its name in a directory, a piece at a time.
+pub(super) fn hash_at(dir: BorrowedFd<'_>, name: &str, max_bytes: u64) -> Result<Hash256, FileError> {
+    let (file, _) = open_plain(dir, name, max_bytes)?;
+    let mut file = file.take(max_bytes.saturating_add(1));
+    let (mut hasher, mut piece, mut seen) = (ByteHasher::default(), vec![0; PIECE], 0);
+    loop {
+        let count = match file.read(&mut piece) {
+            Ok(0) if seen > max_bytes => return Err(FileError::TooLarge { limit: max_bytes }),
+            Ok(0) => return Ok(hasher.finish()),
+            Ok(count) => count,
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) => return Err(FileError::Io(error)),
+        };
+        seen += count as u64;
+        hasher.add(&piece[..count]);
+    }
+}
+
+/// Opens a plain file to be read from its beginning.
+fn open_plain(dir: BorrowedFd<'_>, name: &str, max_bytes: u64) -> Result<(File, Stat), FileError> {
     // Opening a device or a pipe may do something to it, so that we look before we open; and again after, because the
     // name may mean something else by then.
     stat_at(dir, name)?;
@@ -141,13 +185,7 @@ pub(super) fn read_at(dir: BorrowedFd<'_>, name: &str, max_bytes: u64) -> Result
     if stat.bytes > max_bytes {
         return Err(FileError::TooLarge { limit: max_bytes });
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(stat.bytes).unwrap_or(0));
-    // The file may grow while it is read.
-    File::from(handle).take(max_bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(FileError::Io)?;
-    if bytes.len() as u64 > max_bytes {
-        return Err(FileError::TooLarge { limit: max_bytes });
-    }
-    Ok(bytes)
+    Ok((File::from(handle), stat))
 }
 
 /// A file with a second name may be somebody else's, linked here to have it read. One without any was replaced after
@@ -156,7 +194,9 @@ pub(super) fn read_at(dir: BorrowedFd<'_>, name: &str, max_bytes: u64) -> Result
 fn check_plain(stat: &rustix::fs::Stat) -> Result<Stat, FileError> {
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile if stat.st_nlink <= 1 => {
-            Ok(Stat { bytes: u64::try_from(stat.st_size).unwrap_or(0) })
+            let micros = stat.st_mtime.checked_mul(1_000_000);
+            let modified = micros.map(|micros| micros.saturating_add(stat.st_mtime_nsec as i64 / 1_000));
+            Ok(Stat { bytes: u64::try_from(stat.st_size).unwrap_or(0), modified })
         }
         FileType::RegularFile => Err(FileError::unsafe_because("has more than one name (hard links)")),
         FileType::Symlink => Err(symbolic_link()),

@@ -78,13 +78,26 @@ impl Loader<'_> {
             self.load.changed.push(note(Some("has changed since its hash was taken".to_owned())));
             return None;
         }
-        match Text::parse(&bytes) {
-            Ok(whole) => Some(Candidate { part, path, whole, short: None, form: Form::Whole }),
+        // LD-08: what is no JSON is told as such, whatever it was before.
+        let whole = match Text::parse(&bytes) {
+            Ok(whole) => whole,
             Err(reason) => {
                 self.load.invalid.push(note(Some(reason)));
-                None
+                return None;
             }
+        };
+        if let Some(objection) = self.objection(entry, part, file, &bytes) {
+            self.load.changed.push(note(Some(objection.to_owned())));
+            return None;
         }
+        Some(Candidate { part, path, whole, short: None, form: Form::Whole })
+    }
+
+    /// Why these bytes are not those that were accepted (HO-11).
+    fn objection(&self, entry: &Entry, part: Part, file: &SafePath, bytes: &[u8]) -> Option<&'static str> {
+        // It was read by this path a moment ago.
+        let path = self.dir.join_path(file).ok()?;
+        self.accepted.objection(&entry.sample_id, part, bytes, self.files, &path)
     }
 
     /// Gives up as little as is needed.
@@ -132,8 +145,10 @@ impl Loader<'_> {
     /// A part that nobody asked for, read for the turns that it names: it is not loaded and takes no budget, only bytes.
     /// One that cannot be used names none, and that is no news to the reader.
     fn aside(&mut self, entry: &Entry, part: Part) -> Option<Value> {
-        let bytes = self.read_path(entry.path(part)?).ok()?;
-        summary::parse(&bytes).ok().filter(|_| entry.agrees(part, &bytes))
+        let path = entry.path(part)?;
+        let bytes = self.read_path(path).ok()?;
+        let is_same = entry.agrees(part, &bytes) && self.objection(entry, part, path, &bytes).is_none();
+        summary::parse(&bytes).ok().filter(|_| is_same)
     }
 
     fn settle(&mut self, entry: &Entry, candidate: Candidate<'_>) {

@@ -14,6 +14,7 @@ mod load;
 mod package;
 mod properties;
 mod report;
+mod rewritten;
 mod scan;
 mod seed;
 mod summary;
