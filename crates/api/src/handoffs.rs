@@ -257,9 +257,9 @@ pub struct LoadOut {
     pub omitted: Vec<PartOut>,
     /// Parts whose file is gone.
     pub missing: Vec<PartOut>,
-    /// Parts whose file is no JSON, or no file that may be read.
+    /// Parts whose file is no JSON, or no file that may be read, or not the one that was handed over.
     pub invalid: Vec<PartOut>,
-    /// Parts whose file is not the one that was handed over.
+    /// Those of `invalid` whose file is not the one that was handed over.
     pub changed: Vec<PartOut>,
 }
 
@@ -313,7 +313,7 @@ impl LoadOut {
             truncated: parts(load.truncated),
             omitted: parts(load.omitted),
             missing: parts(load.missing),
-            invalid: parts(load.invalid),
+            invalid: parts(load.invalid.into_iter().chain(load.changed.iter().cloned()).collect()),
             changed: parts(load.changed),
         }
     }

@@ -1,7 +1,7 @@
 //! The workspace root: where projects have the files that handoff packages refer to.
 
 use crate::{context::Context, failure::Failure, private};
-use cardwire_handoff::{Below, Files, LocalFiles, SafePath};
+use cardwire_handoff::{Below, FileError, Files, LocalFiles, SafePath};
 use cardwire_objects::{ObjectFiles, S3};
 use std::{
     path::{Path, PathBuf},
@@ -30,11 +30,20 @@ pub(crate) fn open(context: &Context) -> Result<Arc<dyn Files>, Failure> {
 }
 
 /// For commands that look at files without a server or a store: what is given, else the one in the data directory if there
-/// is one, else the current directory.
-pub(crate) fn open_here(context: &Context) -> Result<Arc<dyn Files>, Failure> {
+/// is one, else the current directory. Of a project those in the directory of its name, if there are any.
+pub(crate) fn open_here(context: &Context, project: Option<&str>) -> Result<Arc<dyn Files>, Failure> {
     let own = root(context);
     let is_own = context.globals.workspace_root.is_some() || own.is_dir();
-    open_root(if is_own { &own } else { Path::new(".") })
+    let files = open_root(if is_own { &own } else { Path::new(".") })?;
+    let Some(Ok(dir)) = project.filter(|_| is_own).map(SafePath::parse) else { return Ok(files) };
+    let mut is_there = false;
+    let mut first = |_: &str| {
+        is_there = true;
+        Err(FileError::Missing)
+    };
+    // Files are waited for. Why they cannot be had is told to who looks at one.
+    let _ = tokio::task::block_in_place(|| files.list(&dir, &mut first));
+    Ok(if is_there { Arc::new(Below::new(files, dir)) } else { files })
 }
 
 fn open_root(root: &Path) -> Result<Arc<dyn Files>, Failure> {

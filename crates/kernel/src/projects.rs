@@ -1,7 +1,7 @@
 //! Commands on projects, and the gate every project-scoped request passes.
 
 use crate::{Caller, Done, Kernel, KernelError, Remember, execute::Plan};
-use cardwire_model::{AuditRow, Keys, Project, ProjectId, Realm};
+use cardwire_model::{AuditRow, Keys, Project, ProjectId, Realm, SafePath, limits};
 use cardwire_protocol::{
     Rejection,
     project::{
@@ -88,6 +88,28 @@ impl Kernel {
                 return Ok(live);
             }
         }
+    }
+
+    /// Whether a name below the workspace root leads to files of another project. One that was deleted has left its files
+    /// there; among more than [`limits::WORKSPACE_OWNERS`] projects nobody can tell in time, and the answer is yes.
+    pub async fn leads_to_another(&self, name: &str, project: &ProjectId) -> Result<bool, KernelError> {
+        let (mut after, mut seen) = (None, 0);
+        while seen < limits::WORKSPACE_OWNERS {
+            let page = self.store.projects(after.as_ref(), limits::PAGE_MAX).await?;
+            let is_there = |other: &Project| {
+                let directory = SafePath::parse(other.directory());
+                directory.is_ok_and(|directory| directory.names().next() == Some(name))
+            };
+            if page.iter().any(|other| other.id != *project && is_there(other)) {
+                return Ok(true);
+            }
+            if page.len() < limits::PAGE_MAX {
+                return Ok(false);
+            }
+            seen += page.len();
+            after = page.last().map(|last| last.id.clone());
+        }
+        Ok(true)
     }
 
     /// Audit rows of a realm, newest first, before a row.

@@ -17,8 +17,8 @@ use std::collections::HashMap;
 pub struct Accept {
     /// The name it is found under: fresh.
     pub id: ResourceName,
-    /// The package, as a card with a fresh id. Its metadata has `report_sha256` where a report was read.
-    pub card: Card,
+    /// The package and what its files were. The cards have fresh ids.
+    pub told: Told,
     /// A fresh id.
     pub box_id: BoxId,
     /// The directory that it tells of.
@@ -27,13 +27,23 @@ pub struct Accept {
     pub sender: Option<AgentId>,
 }
 
+/// A package as it is kept.
+#[derive(Debug, Clone)]
+pub struct Told {
+    /// What it says. Its metadata has `report_sha256` where a report was read.
+    pub card: Card,
+    /// What its files were when it came: `{samples: {id: [file, …]}}`, where a file is digits of a hash, or a length and a
+    /// time, or null.
+    pub files: Vec<Card>,
+}
+
 /// A directory of results.
 #[derive(Debug, Clone)]
 pub struct Iteration {
     /// A hash of its path.
     pub name: ResourceName,
     /// The first package that told of it, when it was looked up.
-    pub first: Option<Card>,
+    pub first: Option<Told>,
 }
 
 /// A package that was accepted.
@@ -52,9 +62,11 @@ pub fn decide(
     command: &Accept,
     moment: &Moment,
 ) -> Result<Decision<Accepted>, Rejection> {
-    let card_id = command.card.id;
+    let card = &command.told.card;
+    let card_id = card.id;
     let mut commit = Commit::new(project.clone());
-    commit.writes.push(Write::PutCard(Box::new(command.card.clone())));
+    let cards = std::iter::once(card).chain(&command.told.files);
+    commit.writes.extend(cards.map(|card| Write::PutCard(Box::new(card.clone()))));
     let mut new_box = plain_box(command.box_id, Generation::FIRST, &[card_id], moment.now);
     // Whoever is handed the box gets the package and nothing that came later.
     new_box.head.sealed = true;
@@ -62,7 +74,7 @@ pub fn decide(
     if let Some(iteration) = &command.iteration {
         match (&snapshot.resource, &iteration.first) {
             (None, _) => commit.writes.push(row(ResourceKind::Iteration, &iteration.name, card_id, moment).1),
-            (Some(row), Some(first)) if row.card_id == first.id => unchanged(first, &command.card)?,
+            (Some(row), Some(first)) if row.card_id == first.card.id => unchanged(first, &command.told)?,
             (Some(_), _) => return Err(Rejection::Outdated),
         }
     }
@@ -74,7 +86,7 @@ pub fn decide(
     commit.writes.push(write);
     let detail = json!({
         "card_id": card_id.to_string(), "box_id": command.box_id.to_string(),
-        "handoff_type": command.card.content.to_value()["handoff_type"],
+        "handoff_type": card.content.to_value()["handoff_type"],
         "sender": command.sender.as_ref().map(ToString::to_string),
     });
     commit.events.push(moment.event(EventKind::HandoffAccepted, &command.id, &detail));
@@ -97,7 +109,11 @@ fn row(kind: ResourceKind, name: &ResourceName, card_id: CardId, moment: &Moment
 
 /// HO-11: what was told of an iteration stays so. Compared are the report, and the lengths and hashes of files that both
 /// packages know.
-pub fn unchanged(first: &Card, next: &Card) -> Result<(), Rejection> {
+pub fn unchanged(first: &Told, next: &Told) -> Result<(), Rejection> {
+    if let Some(what) = rewritten(&first.files, &next.files) {
+        return Err(Rejection::IterationChanged(what));
+    }
+    let (first, next) = (&first.card, &next.card);
     let (was, is) = (first.metadata.to_value(), next.metadata.to_value());
     let report = |metadata: &Value| metadata["report_sha256"].as_str().map(str::to_owned);
     if let (Some(was), Some(is)) = (report(&was), report(&is))
@@ -123,6 +139,30 @@ pub fn unchanged(first: &Card, next: &Card) -> Result<(), Rejection> {
         Some(what) => Err(Rejection::IterationChanged(what)),
         None => Ok(()),
     }
+}
+
+/// The first sample with a file that was another one when the next package came.
+fn rewritten(first: &[Card], next: &[Card]) -> Option<String> {
+    let documents =
+        |cards: &[Card]| -> Vec<Value> { cards.iter().map(|card| card.content.to_value()).collect() };
+    let (was, is) = (documents(first), documents(next));
+    let known: HashMap<&str, &Value> = samples(&was).collect();
+    let is_other = |was: &Value, is: &Value| match (was, is) {
+        (Value::String(was), Value::String(is)) => was != is,
+        // Of a file that was not hashed the length has to do: times change when files are copied.
+        (Value::Array(was), Value::Array(is)) => was.first() != is.first(),
+        _ => false,
+    };
+    let differs = |sample: &str, files: &Value| {
+        let (was, is) = (known.get(sample)?.as_array()?, files.as_array()?);
+        was.iter().zip(is).any(|(was, is)| is_other(was, is)).then(|| format!("a file of {sample}"))
+    };
+    samples(&is).find_map(|(sample, files)| differs(sample, files))
+}
+
+fn samples(documents: &[Value]) -> impl Iterator<Item = (&str, &Value)> {
+    let maps = documents.iter().filter_map(|document| document["samples"].as_object());
+    maps.flatten().map(|(sample, files)| (sample.as_str(), files))
 }
 
 /// Samples of a package's index with the hashes of their files.
@@ -164,14 +204,26 @@ mod tests {
         draft.into_card(crate::fixtures::card_id(n), Origin::Operator, moment().now).unwrap()
     }
 
+    fn told(card: Card) -> Told {
+        Told { card, files: vec![] }
+    }
+
     fn accept(first: Option<&Card>, row: Option<&Card>, next: Card) -> Result<Decision<Accepted>, Rejection> {
+        accept_told(first.cloned().map(told), row, told(next))
+    }
+
+    fn accept_told(
+        first: Option<Told>,
+        row: Option<&Card>,
+        next: Told,
+    ) -> Result<Decision<Accepted>, Rejection> {
         let name: ResourceName = "it_1".parse().unwrap();
         let resource = row.map(|card| super::row(ResourceKind::Iteration, &name, card.id, &moment()).0);
         let snapshot = Snapshot { resource, ..Snapshot::default() };
-        let iteration = Some(Iteration { name, first: first.cloned() });
+        let iteration = Some(Iteration { name, first });
         let command = Accept {
             id: "ho_1".parse().unwrap(),
-            card: next,
+            told: next,
             box_id: box_id(4),
             iteration,
             sender: Some("a".parse().unwrap()),
@@ -207,6 +259,27 @@ mod tests {
         assert_eq!(tried("x", "aabb").unwrap_err(), Rejection::IterationChanged("the report".to_owned()));
         let changed = Rejection::IterationChanged("trace of S1".to_owned());
         assert_eq!(tried("r", "aaff").unwrap_err(), changed);
+    }
+
+    /// F-20, HO-11: the files themselves count, whatever hashes a package carries.
+    #[test]
+    fn a_file_that_was_rewritten_between_two_packages_refuses_the_second() {
+        let with = |n: u128, files: Value| {
+            let content = CanonicalJson::from_value(&json!({ "samples": { "S1": files } })).unwrap();
+            let card = package(n, "r", "aa");
+            let files = Card { id: crate::fixtures::card_id(n + 1), content, ..card.clone() };
+            Told { card, files: vec![files] }
+        };
+        let first = with(1, json!(["aa", [7, 1], null, "dd"]));
+        let tried = |files: Value| accept_told(Some(first.clone()), Some(&first.card), with(3, files));
+        for same in [json!(["aa", [7, 2], "cc", "dd"]), json!([[7, 1], "bb", null, "dd"]), json!([])] {
+            let cards = tried(same).unwrap().commit.writes;
+            assert_eq!(cards.iter().filter(|write| matches!(write, Write::PutCard(_))).count(), 2);
+        }
+        let changed = Rejection::IterationChanged("a file of S1".to_owned());
+        for other in [json!(["ab", [7, 1], null, "dd"]), json!(["aa", [8, 1], null, "dd"])] {
+            assert_eq!(tried(other).unwrap_err(), changed);
+        }
     }
 
     #[test]

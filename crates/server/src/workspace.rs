@@ -1,6 +1,7 @@
-//! Where the files of projects are: below one root, opened when the server starts (SEC-06).
+//! Where the files of projects are: each in a directory of its own below one root, opened when the server starts (SEC-06).
 //!
 //! Whatever looks at files does so on a thread that may wait, never on those that serve requests.
+//! Invariant: no path of a project leads out of its directory, whoever asks.
 
 use crate::error::ApiError;
 use cardwire_api::ErrorCode;
@@ -11,27 +12,33 @@ use tokio::sync::Semaphore;
 
 /// How many requests look at files at once. Others wait, so that reads of the store find threads too.
 const AT_ONCE: usize = 8;
+/// How many of those that come on top hash the files of a package at once, so that they leave processors to others.
+const HASHING_AT_ONCE: usize = 2;
 
 /// The workspace root, if the server has one.
 #[derive(Clone)]
 pub(crate) struct Workspace {
     root: Option<Arc<dyn Files>>,
     places: Arc<Semaphore>,
+    hashing: Arc<Semaphore>,
 }
 
 impl Workspace {
     pub(crate) fn new(root: Option<Arc<dyn Files>>) -> Self {
-        Self { root, places: Arc::new(Semaphore::new(AT_ONCE)) }
+        let places = |count| Arc::new(Semaphore::new(count));
+        Self { root, places: places(AT_ONCE), hashing: places(HASHING_AT_ONCE) }
     }
 
-    /// The files of a project, or of no one in particular.
-    pub(crate) fn files(&self, project: Option<&Project>) -> Result<Arc<dyn Files>, ApiError> {
-        let Some(root) = &self.root else { return Ok(Arc::new(Nowhere)) };
-        let below = project.and_then(|project| project.settings.workspace_root.as_deref());
-        let Some(below) = below else { return Ok(Arc::clone(root)) };
-        let below = SafePath::parse(below)
+    /// The files of a project.
+    pub(crate) fn of(&self, project: &Project) -> Result<Arc<dyn Files>, ApiError> {
+        let below = SafePath::parse(project.directory())
             .map_err(|why| Invalid::field("settings/workspace_root", why.to_string()))?;
-        Ok(Arc::new(Below::new(Arc::clone(root), below)))
+        Ok(Arc::new(Below::new(self.all(), below)))
+    }
+
+    /// The files of all projects.
+    pub(crate) fn all(&self) -> Arc<dyn Files> {
+        self.root.clone().unwrap_or_else(|| Arc::new(Nowhere))
     }
 
     /// Does something with files, on a thread that may wait for them.
@@ -39,10 +46,25 @@ impl Workspace {
         &self,
         work: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
     ) -> Result<T, ApiError> {
+        Self::work(&self.places, work).await
+    }
+
+    /// The same for work that reads many files whole.
+    pub(crate) async fn hash<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        Self::work(&self.hashing, work).await
+    }
+
+    async fn work<T: Send + 'static>(
+        places: &Arc<Semaphore>,
+        work: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
         let failed =
             || ApiError::new(ErrorCode::Internal, "internal error; the server's log has the details");
         // The place goes with the work, which goes on when nobody waits for it any more.
-        let place = Arc::clone(&self.places).acquire_owned().await.map_err(|_| failed())?;
+        let place = Arc::clone(places).acquire_owned().await.map_err(|_| failed())?;
         let done = tokio::task::spawn_blocking(move || {
             let done = work();
             drop(place);

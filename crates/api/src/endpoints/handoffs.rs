@@ -21,6 +21,7 @@ const GATE: Query = text(
     "`strict`: the files of an `init_to_execute` must be there; `off` (the default): they are warned of.",
 );
 const SENDER: Query = text("agent_id", "The agent that sends it, and may hand it on.");
+const MAKER: Query = text("agent_id", "The agent that makes it. It reaches its project's directory alone.");
 const DEEP: Query =
     boolean("deep", "Read every file of an `execute_to_init`, instead of seeing that it is there.");
 
@@ -77,7 +78,8 @@ pub(super) const ENDPOINTS: &[Endpoint] = &[
         "Make an `execute_to_init` package of a directory of results. It is not stored.",
         json::<AboutIn>(),
         (200, json::<PackageOut>()),
-    ),
+    )
+    .query(&[MAKER]),
     post(
         Op::WriteFiles,
         "/projects/{project_id}/workspace/files",

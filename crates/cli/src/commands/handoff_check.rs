@@ -75,7 +75,7 @@ pub(crate) async fn run(args: ValidateArgs, context: &Context) -> Result<(), Fai
             outcome?
         }
         Some(_) | None => {
-            let files = workspace::open_here(context)?;
+            let files = workspace::open_here(context, args.package.project.project.as_deref())?;
             // Files are waited for, and nothing else is to be done here.
             tokio::task::block_in_place(|| check(&args, &files))?
         }

@@ -87,6 +87,11 @@ fn receipt(load: &Value, output: Output) -> Result<(), Failure> {
     let mut rows = vec![];
     for state in ["loaded", "omitted", "missing", "invalid", "changed"] {
         for part in load[state].as_array().into_iter().flatten() {
+            // What was changed is among what cannot be used, and told once.
+            if state == "invalid" && load["changed"].as_array().is_some_and(|changed| changed.contains(part))
+            {
+                continue;
+            }
             let state = if part["truncated"] == true { "shortened" } else { state };
             let [sample, kind, tokens, path] =
                 ["sample_id", "part", "tokens", "path"].map(|name| cell(&part[name]));

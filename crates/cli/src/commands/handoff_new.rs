@@ -1,7 +1,7 @@
 //! `cardwire handoff new`: a package from what is on disk.
 
 use super::{handoff_check::refused, written::Written};
-use crate::{context::Context, failure::Failure, workspace};
+use crate::{cli::InProject, context::Context, failure::Failure, workspace};
 use cardwire_handoff::package_from_directory;
 use cardwire_kernel::clock::{Clock, SystemClock};
 use clap::{Args, Subcommand};
@@ -42,9 +42,11 @@ enum NewKind {
     /// Of a directory of results, for those who made the design. Files are hashed, so that a changed one is noticed.
     #[command(name = "execute_to_init")]
     ExecuteToInit {
-        /// The directory, relative to the workspace root.
+        /// The directory, relative to that of the project or to the workspace root.
         #[arg(value_name = "DIR")]
         directory: String,
+        #[command(flatten)]
+        project: InProject,
         /// Why it is handed back.
         #[arg(long, value_name = "TEXT")]
         reason: String,
@@ -73,7 +75,7 @@ pub(crate) async fn run(args: NewArgs, context: &Context) -> Result<(), Failure>
             }
             package
         }
-        NewKind::ExecuteToInit { directory, reason, suggestions, about } => {
+        NewKind::ExecuteToInit { directory, project, reason, suggestions, about } => {
             let mut fields: Map<String, Value> = match about {
                 Some(file) => serde_json::from_str(Written::read(&file)?.into_json()?.get())
                     .map_err(|error| Failure::usage(format!("`--about` is no object: {error}")))?,
@@ -83,7 +85,7 @@ pub(crate) async fn run(args: NewArgs, context: &Context) -> Result<(), Failure>
             fields.insert("execution_output_dir".to_owned(), directory.as_str().into());
             fields.insert("trigger_reason".to_owned(), reason.into());
             fields.insert("modification_suggestions_summary".to_owned(), suggestions.into());
-            let files = workspace::open_here(context)?;
+            let files = workspace::open_here(context, project.project.as_deref())?;
             tokio::task::block_in_place(|| package_from_directory(&files, &directory, Value::Object(fields)))
                 .map_err(|refusal| refused(&refusal))?
         }

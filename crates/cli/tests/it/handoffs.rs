@@ -214,11 +214,11 @@ fn the_leave_application_loop_works_in_a_bucket() {
         Run::of(command, "")
     };
     let dir = "scenarios/leave_application/execution_outputs/iteration_2";
-    let valid = with_bucket(&["handoff", "validate", dir, "--deep"]).ok();
+    let valid = with_bucket(&["handoff", "validate", dir, "--deep", "-p", "leave"]).ok();
     assert!(valid.starts_with("valid: execute_to_init"), "{valid}");
     let mut new = NEW;
     new[3] = dir;
-    with_bucket(&new).ok();
+    with_bucket(&[&new[..], &["-p", "leave"]].concat()).ok();
     let made = std::fs::read_to_string(home.root().join("package.json")).unwrap();
     let made: Value = serde_json::from_str(&made).unwrap();
     assert_eq!(made["failure_samples_index"].as_array().unwrap().len(), 3);
@@ -257,14 +257,16 @@ fn looped(home: &Arc<Home>) -> (Vec<PathBuf>, Vec<Value>, Value) {
     for load in loads {
         assert!(load["used"].as_u64().unwrap() <= 40_000 && !load["loaded"].as_array().unwrap().is_empty());
     }
+    // F-40: the directory of the project is all that its agents reach.
+    let root = workspace(home).join("leave");
+    assert!(std::fs::read_dir(workspace(home)).unwrap().count() == 1 && root.is_dir());
     for iteration in ["iteration_1", "iteration_2"] {
         let dir = format!("scenarios/leave_application/execution_outputs/{iteration}");
-        let root = workspace(home);
         let valid =
             home.ok(&["handoff", "validate", &dir, "--workspace-root", root.to_str().unwrap(), "--deep"]);
         assert!(valid.starts_with("valid: execute_to_init"), "{valid}");
     }
-    (files(&workspace(home)), packages, told["deliverable"].clone())
+    (files(&root), packages, told["deliverable"].clone())
 }
 
 /// All files below a directory, relative to it, in order.
@@ -294,7 +296,8 @@ fn an_iteration_that_was_cut_off_is_told_and_finished() {
     let slow = slow.replace("    capture: {id: ", "    delay_ms: 40\n    capture: {id: ");
     home.file("script.yaml", &slow);
     home.file("team.yaml", std::fs::read_to_string(TEAM).unwrap());
-    let samples = workspace(&home).join("scenarios/leave_application/execution_outputs/iteration_1/samples");
+    let root = workspace(&home).join("leave");
+    let samples = root.join("scenarios/leave_application/execution_outputs/iteration_1/samples");
     let mut run = home.command(&["run", "team.yaml", QUERY, "-p", "leave"]);
     let mut run =
         run.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
@@ -304,7 +307,6 @@ fn an_iteration_that_was_cut_off_is_told_and_finished() {
     });
     run.kill().unwrap();
     run.wait().unwrap();
-    let root = workspace(&home);
     let dir = "scenarios/leave_application/execution_outputs/iteration_1";
     let check = ["handoff", "validate", dir, "--workspace-root", root.to_str().unwrap(), "--deep", "--json"];
     let cut = home.cardwire(&check);
@@ -327,7 +329,7 @@ fn an_iteration_that_was_cut_off_is_told_and_finished() {
 fn a_package_that_is_sent_again_after_a_crash_is_one_package() {
     let home = Home::new(Backend::Sqlite);
     let server = home.up(&["--worker-turns", "0"]);
-    results(&workspace(&home));
+    results(&workspace(&home).join("p1"));
     // The index and the time of the package are made while it is sent.
     let arguments = json!({
         "handoff_type": "execute_to_init", "execution_output_dir": DIR, "trigger_reason": "two of three failed",

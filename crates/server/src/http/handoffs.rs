@@ -1,6 +1,6 @@
 //! Handoff packages: checked, accepted, found again, loaded (API-12).
 
-use super::{documents, next_cursor, remembered};
+use super::{documents, handoff_root::Root, next_cursor, remembered};
 use crate::{
     error::{Answer, ApiError},
     request::Request,
@@ -14,15 +14,17 @@ use cardwire_api::{
     workspace::PackageOut,
 };
 use cardwire_handoff::{
-    CheckOptions, Checked, Files, Package, Problem, SafePath, Types, check_report, is_report,
-    keep_complete_index, load as load_package, package_from_directory,
+    CheckOptions, Checked, Fingerprints, HashAllowance, Package, Problem, SafePath, Types, check_report,
+    is_report, keep_complete_index, load_accepted, package_from_directory,
 };
 use cardwire_kernel::{
     Done, HandoffView, KernelError, NewHandoff, Results,
     protocol::{Rejection, handoff::Accepted},
 };
 use cardwire_model::{
-    AgentId, CanonicalJson, Invalid, Origin, Project, ResourceKind, ResourceName, Scope, token_count,
+    AgentId, CanonicalJson, Invalid, Origin, ResourceKind, ResourceName, Scope,
+    limits::{HANDOFF_HASH_SECONDS, HANDOFF_HASHED_BYTES},
+    token_count,
 };
 use serde_json::Value;
 use std::{collections::BTreeSet, sync::Arc};
@@ -37,23 +39,34 @@ pub(crate) async fn create(request: Request) -> Answer {
         return respond::replayed(answer);
     }
     let sender = sender(&request).await?;
-    let checked = on_disk(&request, read(&request).await?).await?;
-    let (whole, complete) = (checked.whole, checked.fitted.complete_index);
+    let checked = read(&request).await?;
+    let root = Root::of_paths(&request, checked.whole.roots()).await?;
+    let mut checked = on_disk(&request, checked, &root).await?;
+    let whole = Arc::new(checked.whole);
+    let prints = fingerprints(&request, &whole, &root).await?;
+    checked.warnings.extend(prints.warning());
+    let complete = checked.fitted.complete_index;
     let (package, warnings) = (Arc::new(checked.fitted.package), Arc::new(checked.warnings));
     let (report, file_bytes) = (checked.report, checked.file_bytes);
-    let results =
-        package.output_dir().map(|directory| Results { directory: directory.to_owned(), report, file_bytes });
+    let results = match package.output_dir() {
+        Some(directory) => {
+            let documents = prints.documents();
+            let files = documents.iter().map(CanonicalJson::from_value).collect::<Result<_, _>>()?;
+            Some(Results { directory: directory.to_owned(), report, file_bytes, files })
+        }
+        None => None,
+    };
     let origin = match (&sender, request.by()?.token.allows(Scope::Operate)) {
         (Some(_), _) => Origin::Agent,
         (None, true) => Origin::Operator,
         (None, false) => Origin::External,
     };
-    let new = NewHandoff { package: CanonicalJson::from_value(package.value())?, results, sender, origin };
+    let content = CanonicalJson::from_value(package.value())?;
+    let new = NewHandoff { package: content, results, sender, origin, in_shared_root: root.is_shared };
     if let Some(complete) = complete {
         // What will be refused leaves nothing on disk.
         kernel.check_handoff(&project, &new).await?;
-        let files = files(&request).await?;
-        let keep = move || Ok(keep_complete_index(&whole, &complete, &*files)?);
+        let keep = move || Ok(keep_complete_index(&whole, &complete, &*root.files)?);
         request.state.workspace.look(keep).await?;
     }
     let told = (Arc::clone(&package), Arc::clone(&warnings));
@@ -93,7 +106,12 @@ pub(crate) async fn validate(request: Request) -> Answer {
     }
     let checked = read(&request).await?;
     let reaches_all = request.project.is_some() || request.by()?.token.realm.project().is_none();
-    let checked = if reaches_all { on_disk(&request, checked).await? } else { checked };
+    let checked = if reaches_all {
+        let root = Root::of_paths(&request, checked.whole.roots()).await?;
+        on_disk(&request, checked, &root).await?
+    } else {
+        checked
+    };
     respond::ok(&ValidOut {
         valid: true,
         kind: "package",
@@ -129,8 +147,15 @@ pub(crate) async fn load(request: Request) -> Answer {
     let wanted = body.into_request()?;
     let view = view(&request).await?;
     let (package, _) = stored(&view)?;
-    let files = files(&request).await?;
-    let loaded = request.state.workspace.look(move || Ok(load_package(&package, &*files, &wanted)?)).await?;
+    let root = Root::of_accepted(&request, &view, package.roots()).await?;
+    let documents = request.state.kernel.handoff_files(request.project()?, &view).await?;
+    let report = view.report_sha256.clone();
+    let lengths = view.file_bytes.clone();
+    let load = move || {
+        let accepted = Fingerprints::read(report.as_deref(), &lengths, &documents);
+        Ok(load_accepted(&package, &*root.files, &wanted, &accepted)?)
+    };
+    let loaded = request.state.workspace.look(load).await?;
     respond::ok(&LoadOut::new(view.id.to_string(), loaded))
 }
 
@@ -145,7 +170,8 @@ pub(crate) async fn pack(request: Request) -> Answer {
         about["timestamp"] = request.state.kernel.now().to_string().into();
     }
     let directory = about["execution_output_dir"].as_str().unwrap_or_default().to_owned();
-    let files = files(&request).await?;
+    let paths = SafePath::parse(&directory).into_iter().collect();
+    let files = Root::of_paths(&request, paths).await?.files;
     let made =
         request.state.workspace.look(move || Ok(package_from_directory(&*files, &directory, about)?)).await?;
     respond::ok(&PackageOut { package: made })
@@ -175,20 +201,28 @@ async fn parse_package(request: &Request, body: Value) -> Result<Checked, ApiErr
 }
 
 /// The same with what it refers to.
-async fn on_disk(request: &Request, checked: Checked) -> Result<Checked, ApiError> {
-    let files = files(request).await?;
+async fn on_disk(request: &Request, checked: Checked, root: &Root) -> Result<Checked, ApiError> {
+    let files = Arc::clone(&root.files);
     let (gate, deep) = (gate(request.text("gate"))?, request.flag("deep")?.unwrap_or(false));
     let look = move || Ok(checked.on_disk(&*files, &CheckOptions { gate, deep, progress: &|_| {} })?);
     request.state.workspace.look(look).await
 }
 
-/// The files of the request's project, or of the whole workspace.
-pub(super) async fn files(request: &Request) -> Result<Arc<dyn Files>, ApiError> {
-    let project: Option<Project> = match &request.project {
-        Some(project) => Some(request.state.kernel.live_project(project).await?),
-        None => None,
+/// What the files of a package are now, so that a later load knows those that were rewritten (HO-11).
+async fn fingerprints(
+    request: &Request,
+    package: &Arc<Package>,
+    root: &Root,
+) -> Result<Fingerprints, ApiError> {
+    let (package, files) = (Arc::clone(package), Arc::clone(&root.files));
+    let kernel = Arc::clone(&request.state.kernel);
+    let take = move || {
+        let until = kernel.now().plus_seconds(HANDOFF_HASH_SECONDS);
+        let has_time = || kernel.now() < until;
+        let allowance = HashAllowance { bytes: HANDOFF_HASHED_BYTES, has_time: &has_time };
+        Ok(Fingerprints::take(&package, &*files, &allowance)?)
     };
-    request.state.workspace.files(project.as_ref())
+    request.state.workspace.hash(take).await
 }
 
 /// Writes a further kind of packages, if its schema can be used.

@@ -1,6 +1,6 @@
 //! Files of the workspace, written once (HO-08, HO-11).
 
-use super::handoffs::files;
+use super::handoff_root::Root;
 use crate::{error::Answer, request::Request, respond};
 use cardwire_api::workspace::{FileOut, FilesIn, FilesOut};
 use cardwire_handoff::{SafePath, Written, write_files};
@@ -9,7 +9,7 @@ use cardwire_model::Hash256;
 pub(crate) async fn write(request: Request) -> Answer {
     let body: FilesIn = request.body()?;
     let new = body.into_files()?;
-    let files = files(&request).await?;
+    let files = Root::own(&request).await?.files;
     let written = request
         .state
         .workspace

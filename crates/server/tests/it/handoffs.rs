@@ -3,7 +3,9 @@
 mod delivery;
 mod loading;
 mod refused;
+mod rewritten;
 mod tree;
+mod walls;
 
 use crate::support::{Api, on_both, on_sqlite};
 use serde_json::{Value, json};
@@ -235,7 +237,7 @@ async fn files_are_written_once(api: Api) {
     ] });
     let written = api.post(path, files.clone()).await.expect(201);
     assert_eq!(written["files"][0]["created"], true);
-    assert_eq!(std::fs::read_to_string(api.workspace().join("a/b/text.md")).unwrap(), "# 卡片");
+    assert_eq!(std::fs::read_to_string(api.workspace().join("p1/a/b/text.md")).unwrap(), "# 卡片");
     let again = api.post(path, files).await.expect(201);
     assert_eq!(
         (&again["files"][0]["created"], &again["files"][0]["sha256"]),
@@ -245,11 +247,12 @@ async fn files_are_written_once(api: Api) {
     let other =
         json!({ "files": [{ "path": "new.md", "content": "x" }, { "path": "a/b/text.md", "content": "y" }] });
     api.post(path, other).await.expect_error(409, "iteration_changed");
-    assert!(!api.workspace().join("new.md").exists());
+    assert!(!api.workspace().join("p1/new.md").exists());
     let twice = |one: &str, two: &str| json!({ "files": [{ "path": one, "content": "x" }, { "path": two, "content": "y" }] });
     for (one, two) in [("twice.md", "twice.md"), ("twice.md", "twice.md/below"), ("deep/x", "deep")] {
         api.post(path, twice(one, two)).await.expect_error(409, "iteration_changed");
-        assert!(!api.workspace().join("twice.md").exists() && !api.workspace().join("deep").exists());
+        let own = api.workspace().join("p1");
+        assert!(!own.join("twice.md").exists() && !own.join("deep").exists());
     }
     // A workspace of a project's own is made with its first file.
     let settings = json!({ "settings": { "workspace_root": "new/" } });

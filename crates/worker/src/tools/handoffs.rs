@@ -81,7 +81,8 @@ async fn send(
         if package["timestamp"].is_null() {
             package["timestamp"] = called_at.into();
         }
-        package = desk.post("/handoffs:pack", &package).await?["package"].take();
+        let route = format!("/handoffs:pack?agent_id={}", desk.lease.agent_id);
+        package = desk.post(&route, &package).await?["package"].take();
     }
     let route = format!("/handoffs?agent_id={}", desk.lease.agent_id);
     let sent = desk.post_once(&route, &package, call).await?;
