@@ -36,13 +36,9 @@ pub(crate) fn open_here(context: &Context, project: Option<&str>) -> Result<Arc<
     let is_own = context.globals.workspace_root.is_some() || own.is_dir();
     let files = open_root(if is_own { &own } else { Path::new(".") })?;
     let Some(Ok(dir)) = project.filter(|_| is_own).map(SafePath::parse) else { return Ok(files) };
-    let mut is_there = false;
-    let mut first = |_: &str| {
-        is_there = true;
-        Err(FileError::Missing)
-    };
-    // Files are waited for. Why they cannot be had is told to who looks at one.
-    let _ = tokio::task::block_in_place(|| files.list(&dir, &mut first));
+    // Files are waited for; the first name is enough, and ends the list. Why there is none is told to who looks at one.
+    let listed = tokio::task::block_in_place(|| files.list(&dir, &mut |_| Err(FileError::Exists)));
+    let is_there = matches!(listed, Ok(()) | Err(FileError::Exists));
     Ok(if is_there { Arc::new(Below::new(files, dir)) } else { files })
 }
 

@@ -11,6 +11,7 @@ use cardwire_protocol::{
     },
 };
 use cardwire_store::RowFilter;
+use std::collections::BTreeSet;
 
 impl Kernel {
     /// Makes a project.
@@ -90,26 +91,31 @@ impl Kernel {
         }
     }
 
-    /// Whether a name below the workspace root leads to files of another project. One that was deleted has left its files
-    /// there; among more than [`limits::WORKSPACE_OWNERS`] projects nobody can tell in time, and the answer is yes.
-    pub async fn leads_to_another(&self, name: &str, project: &ProjectId) -> Result<bool, KernelError> {
+    /// Whether one of these names below the workspace root leads to files of another project. One that was deleted has left
+    /// its files there; among more than [`limits::WORKSPACE_OWNERS`] projects nobody can tell in time, and the answer is yes.
+    pub async fn lead_to_another(
+        &self,
+        names: &BTreeSet<&str>,
+        project: &ProjectId,
+    ) -> Result<bool, KernelError> {
         let (mut after, mut seen) = (None, 0);
-        while seen < limits::WORKSPACE_OWNERS {
+        loop {
             let page = self.store.projects(after.as_ref(), limits::PAGE_MAX).await?;
             let is_there = |other: &Project| {
                 let directory = SafePath::parse(other.directory());
-                directory.is_ok_and(|directory| directory.names().next() == Some(name))
+                directory.is_ok_and(|directory| directory.names().take(1).any(|name| names.contains(name)))
             };
-            if page.iter().any(|other| other.id != *project && is_there(other)) {
+            seen += page.len();
+            if seen > limits::WORKSPACE_OWNERS
+                || page.iter().any(|other| other.id != *project && is_there(other))
+            {
                 return Ok(true);
             }
             if page.len() < limits::PAGE_MAX {
                 return Ok(false);
             }
-            seen += page.len();
             after = page.last().map(|last| last.id.clone());
         }
-        Ok(true)
     }
 
     /// Audit rows of a realm, newest first, before a row.

@@ -12,6 +12,7 @@ mod context;
 mod desk;
 mod line;
 mod log;
+mod owners;
 mod recall;
 mod recall_idle;
 mod room;

@@ -36,13 +36,7 @@ impl Root {
         if by_agent || project.settings.workspace_root.is_some() || token.realm.project().is_some() {
             return Ok(own);
         }
-        for path in &paths {
-            let name = path.names().next().unwrap_or_default();
-            if request.state.kernel.leads_to_another(name, &project.id).await? {
-                return Ok(own);
-            }
-        }
-        Self::first_with(request, own, paths).await
+        Self::perhaps_shared(request, &project, own, paths).await
     }
 
     /// That of a package which was accepted.
@@ -55,7 +49,9 @@ impl Root {
         let Some(project) = project(request).await? else { return Ok(own) };
         match view.in_shared_root {
             Some(true) => Ok(Self::shared(request)),
-            None if project.settings.workspace_root.is_none() => Self::first_with(request, own, paths).await,
+            None if project.settings.workspace_root.is_none() => {
+                Self::perhaps_shared(request, &project, own, paths).await
+            }
             Some(false) | None => Ok(own),
         }
     }
@@ -68,8 +64,17 @@ impl Root {
         Self { files: request.state.workspace.all(), is_shared: true }
     }
 
-    /// The shared root if something of these paths is there, and nothing in the project's own.
-    async fn first_with(request: &Request, own: Self, paths: Vec<SafePath>) -> Result<Self, ApiError> {
+    /// The shared root if something of these paths is there, nothing in the project's own, and none of it another's.
+    async fn perhaps_shared(
+        request: &Request,
+        project: &Project,
+        own: Self,
+        paths: Vec<SafePath>,
+    ) -> Result<Self, ApiError> {
+        let names = paths.iter().filter_map(|path| path.names().next()).collect();
+        if request.state.kernel.lead_to_another(&names, &project.id).await? {
+            return Ok(own);
+        }
         let shared = Self::shared(request);
         let look = move || {
             let has = |root: &Self| paths.iter().any(|path| is_there(&*root.files, path));
@@ -89,11 +94,6 @@ async fn project(request: &Request) -> Result<Option<Project>, ApiError> {
 /// Whether there is anything, a file or a directory.
 fn is_there(files: &dyn Files, path: &SafePath) -> bool {
     let is_missing = |looked: Result<(), FileError>| matches!(looked, Err(FileError::Missing));
-    let mut any = false;
-    // A store of objects knows directories by what is in them, and the first name is enough.
-    let mut first = |_: &str| {
-        any = true;
-        Err(FileError::Missing)
-    };
-    !is_missing(files.stat(path).map(drop)) || !is_missing(files.list(path, &mut first)) || any
+    // A store of objects knows directories by what is in them. The first name is enough, and ends the list.
+    !is_missing(files.stat(path).map(drop)) || !is_missing(files.list(path, &mut |_| Err(FileError::Exists)))
 }

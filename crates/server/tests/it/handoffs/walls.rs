@@ -165,6 +165,10 @@ async fn a_package_of_before_projects_had_directories_is_still_loaded(api: Api) 
     std::fs::create_dir(api.workspace().join("p1")).unwrap();
     std::fs::rename(api.workspace().join("out"), api.workspace().join("p1/out")).unwrap();
     assert_eq!(full().await, got);
+    // One that tells of another project's files is not.
+    let id = accepted_before(&api, Tree::of(&api, "p2/out/iteration_2", 1).package()).await;
+    let load = format!("{HANDOFFS}/{id}:load");
+    api.with(&one, "POST", &load, "").await.expect_error(404, "report_not_found");
 }
 
 /// A package as it was kept before its card said where its files are, and what they are.
