@@ -875,6 +875,8 @@ CREATE INDEX state_agent_inbox_claimable ON public.state_agent_inbox USING btree
 
 CREATE INDEX state_agent_inbox_claimable_anywhere ON public.state_agent_inbox USING btree (worker_target, seq) WHERE (status = ANY (ARRAY['pending'::text, 'deferred'::text]));
 
+CREATE INDEX state_agent_inbox_held ON public.state_agent_inbox USING btree (worker_target, worker_id, seq) WHERE (status = 'processing'::text);
+
 CREATE INDEX state_agent_inbox_open ON public.state_agent_inbox USING btree (project_id, inbox_id) WHERE (status = ANY (ARRAY['pending'::text, 'processing'::text, 'deferred'::text]));
 
 CREATE INDEX state_agent_inbox_queued ON public.state_agent_inbox USING btree (project_id COLLATE "POSIX", (

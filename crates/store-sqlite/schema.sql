@@ -442,6 +442,8 @@ CREATE INDEX state_agent_inbox_claimable ON state_agent_inbox (worker_target, se
 CREATE INDEX state_agent_inbox_due ON state_agent_inbox (project_id, inbox_id)
     WHERE status = 'pending' OR status = 'processing' OR status = 'deferred';
 
+CREATE INDEX state_agent_inbox_held ON state_agent_inbox (worker_target, worker_id, seq) WHERE status = 'processing';
+
 CREATE INDEX state_agent_inbox_queued ON state_agent_inbox (project_id, agent_id)
     WHERE status = 'queued' AND kind = 'turn';
 

@@ -4,7 +4,7 @@
 use crate::{
     PostgresStore,
     number::{to_bigint, to_limit},
-    rows::{self, CardReader, ENTRY_COLUMNS, Read, get, number},
+    rows::{self, CardReader, ENTRY_COLUMNS, Read, get, name, number},
     sql,
     tenant::{Param, across, read},
 };
@@ -94,6 +94,12 @@ impl Catalog for PostgresStore {
         rows::first(&rows, rows::token)
     }
 
+    async fn tokens_by_hashes(&self, hashes: &[Hash256]) -> Read<Vec<Token>> {
+        let hashes: Vec<&[u8]> = hashes.iter().map(|hash| &hash.as_bytes()[..]).collect();
+        let rows = across(&self.system, sql::TOKENS_BY_HASHES, &[&hashes]).await?;
+        rows::all(&rows, rows::token)
+    }
+
     async fn token_by_id(&self, id: TokenId) -> Read<Option<Token>> {
         let rows = across(&self.system, sql::TOKEN_BY_ID, &[&id.uuid()]).await?;
         rows::first(&rows, rows::token)
@@ -123,14 +129,21 @@ impl Catalog for PostgresStore {
         let agent = filter.agent_id.as_ref().map(|agent| agent.as_str());
         let (after, limit) = (to_bigint(after), to_limit(limit));
         let params: [Param<'_>; 7] = [&project, &after, &limit, &turn, &batch, &filter.trace_id, &agent];
-        read(&self.app, project, sql::EVENTS, &params, rows::event).await
+        read(&self.log, project, sql::EVENTS, &params, rows::event).await
     }
 
     async fn last_position(&self, project: &ProjectId) -> Read<u64> {
         let project = project.as_str();
         let position = |row: &Row| number(row, 0, "a position");
-        let found = read(&self.app, project, sql::LAST_POSITION, &[&project], position).await?;
+        let found = read(&self.log, project, sql::LAST_POSITION, &[&project], position).await?;
         Ok(found.into_iter().next().unwrap_or(0))
+    }
+
+    async fn last_positions(&self, projects: &[ProjectId]) -> Read<Vec<(ProjectId, u64)>> {
+        let projects: Vec<&str> = projects.iter().map(ProjectId::as_str).collect();
+        let rows = across(&self.system, sql::LAST_POSITIONS, &[&projects]).await?;
+        let end = |row: &Row| Ok((name(row, 0, "a project's name")?, number(row, 1, "a position")?));
+        rows::all(&rows, end)
     }
 
     async fn audit(

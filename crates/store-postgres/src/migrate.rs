@@ -31,6 +31,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { number: 13, name: "parent_steps", text: include_str!("../migrations/0013_parent_steps.sql") },
     Migration { number: 14, name: "card_origins", text: include_str!("../migrations/0014_card_origins.sql") },
     Migration { number: 15, name: "listed_heads", text: include_str!("../migrations/0015_listed_heads.sql") },
+    Migration { number: 16, name: "held", text: include_str!("../migrations/0016_held.sql") },
 ];
 
 struct Migration {

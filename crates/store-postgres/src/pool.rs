@@ -21,6 +21,14 @@ const KEEPALIVE_RETRIES: u32 = 3;
 /// A connection ends when nothing of what was sent has been acknowledged for so long.
 const UNACKNOWLEDGED: Duration = Duration::from_secs(10);
 
+/// For the work of tenants: their statements look up rows by key, one after the other, and in the order of an index: a bitmap
+/// has none, so that a page of a list would be sorted out of all of it.
+const ONE_BY_ONE: &str =
+    "-c enable_hashjoin=off -c enable_mergejoin=off -c enable_memoize=off -c enable_bitmapscan=off";
+
+/// Connections that read logs at once. More would only take more of the server from those who write.
+const LOG_CONNECTIONS: usize = 2;
+
 /// What connects to the server in one way.
 pub(crate) struct Pools {
     config: Config,
@@ -50,12 +58,14 @@ impl Pools {
         self.build(self.options(&["-c search_path=public".to_owned()]), 1)
     }
 
-    /// Connections for the work of tenants. Their statements look up rows by key, one after the other, and in the order
-    /// of an index: a bitmap has none, so that a page of a list would be sorted out of all of it.
+    /// Connections for the work of tenants.
     pub(crate) fn app(&self, role: &str) -> Result<Pool, StoreError> {
-        let one_by_one =
-            "-c enable_hashjoin=off -c enable_mergejoin=off -c enable_memoize=off -c enable_bitmapscan=off";
-        self.of_role(role, one_by_one, self.settings.app_connections)
+        self.of_role(role, ONE_BY_ONE, self.settings.app_connections)
+    }
+
+    /// Connections for those who read logs of events: there may be thousands, and nobody else waits behind them (F-25).
+    pub(crate) fn log(&self, role: &str) -> Result<Pool, StoreError> {
+        self.of_role(role, ONE_BY_ONE, LOG_CONNECTIONS)
     }
 
     /// Connections for the work across tenants.

@@ -95,7 +95,7 @@ struct Felt {
 impl Pulse {
     /// With a connection of its own. When somebody gave up waiting, the idle connections of `pools` are left: one of them may
     /// be the one that did not answer.
-    pub(crate) fn start(own: Pool, line: Lifeline, pools: [Pool; 2]) -> Self {
+    pub(crate) fn start(own: Pool, line: Lifeline, pools: [Pool; 3]) -> Self {
         let felt = Arc::new(Felt { trouble: Mutex::default(), is_distrusted: AtomicBool::new(false) });
         let mut task = JoinSet::new();
         task.spawn(beat(Arc::clone(&felt), own, line, pools));
@@ -119,7 +119,7 @@ impl Pulse {
     }
 }
 
-async fn beat(felt: Arc<Felt>, own: Pool, line: Lifeline, pools: [Pool; 2]) {
+async fn beat(felt: Arc<Felt>, own: Pool, line: Lifeline, pools: [Pool; 3]) {
     loop {
         sleep(EVERY).await;
         if felt.is_distrusted.swap(false, Ordering::Relaxed) {

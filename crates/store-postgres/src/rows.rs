@@ -20,7 +20,7 @@ pub(crate) use log::{audit, chain_head, event};
 pub(crate) use record::{Record, optional_record, record, records};
 pub(crate) use roster::{agent, identity_edge, profile, resource};
 pub(crate) use session::{passage, session};
-pub(crate) use turn::{head, inbox_item, writer};
+pub(crate) use turn::{head, held_row, inbox_item, writer};
 
 use crate::number::from_stored;
 use cardwire_model::{

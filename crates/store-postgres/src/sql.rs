@@ -15,10 +15,12 @@ reads! {
     SCAN_CARDS = "scan_cards";
     SCAN_BOXES = "scan_boxes";
     TOKEN_BY_HASH = "token_by_hash";
+    TOKENS_BY_HASHES = "tokens_by_hashes";
     TOKEN_BY_ID = "token_by_id";
     TOKENS = "tokens";
     EVENTS = "events";
     LAST_POSITION = "last_position";
+    LAST_POSITIONS = "last_positions";
     AUDIT = "audit";
     AUDIT_CHAIN = "audit_chain";
     UNSEALED_REALMS = "unsealed_realms";
@@ -47,6 +49,7 @@ reads! {
     CLAIM_PROJECTS = "claim_projects";
     CLAIM_PROJECTS_AMONG = "claim_projects_among";
     CLAIMABLE = "claimable";
+    HELD = "held";
     DUE_HEADS = "due_heads";
     DUE_ITEMS = "due_items";
     BATCHES = "batches";

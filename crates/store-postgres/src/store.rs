@@ -23,6 +23,8 @@ use tokio_postgres::IsolationLevel;
 pub struct PostgresStore {
     /// Acts as the app: sees one tenant at a time.
     pub(crate) app: Pool,
+    /// Acts as the app, for logs of events alone.
+    pub(crate) log: Pool,
     /// Acts as the system: sees the logs, tokens and answers of all, and where their passages stand.
     pub(crate) system: Pool,
     /// Reads for decisions.
@@ -45,12 +47,13 @@ impl PostgresStore {
         let migrated = migrate::migrate(&login, &roles).await;
         login.close();
         migrated?;
-        let (app, system) = (pools.app(&roles.app)?, pools.system(&roles.system)?);
+        let (app, log, system) =
+            (pools.app(&roles.app)?, pools.log(&roles.app)?, pools.system(&roles.system)?);
         selftest::run(&app, &system, &roles).await?;
         let lanes = Lanes::start(app.clone(), lanes, statement_rows);
         let (own, line) = pools.pulse(&roles.system)?;
-        let pulse = Pulse::start(own, line, [app.clone(), system.clone()]);
-        Ok(Self { loads: Loads::new(app.clone()), lanes, pulse, app, system })
+        let pulse = Pulse::start(own, line, [app.clone(), log.clone(), system.clone()]);
+        Ok(Self { loads: Loads::new(app.clone()), lanes, pulse, app, log, system })
     }
 }
 
@@ -97,6 +100,7 @@ impl Store for PostgresStore {
         self.pulse.stop();
         self.lanes.close().await;
         self.app.close();
+        self.log.close();
         self.system.close();
     }
 }

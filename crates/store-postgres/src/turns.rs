@@ -4,7 +4,7 @@
 use crate::{
     PostgresStore, claim,
     load::Key,
-    number::to_limit,
+    number::{to_bigint, to_limit},
     rows::{self, Read, Record, name, optional_record, record},
     sql::{self, part},
     tenant::{Param, across, read},
@@ -16,7 +16,8 @@ use cardwire_model::{
     ToolCall, TurnId,
 };
 use cardwire_store::{
-    ClaimQuery, CommitError, DecideClaim, Horizon, RosterFilter, Rostered, RowFilter, Turns, Watched,
+    ClaimQuery, CommitError, DecideClaim, HeldQuery, HeldRow, Horizon, RosterFilter, Rostered, RowFilter,
+    Turns, Watched,
 };
 use tokio_postgres::Row;
 use uuid::Uuid;
@@ -25,6 +26,14 @@ use uuid::Uuid;
 impl Turns for PostgresStore {
     async fn claim(&self, query: &ClaimQuery, decide: DecideClaim) -> Result<Vec<ProjectId>, CommitError> {
         claim::claim(&self.app, &self.system, query, &decide).await
+    }
+
+    async fn held(&self, query: &HeldQuery, after: u64, limit: usize) -> Read<Vec<HeldRow>> {
+        let (target, after, limit) = (query.worker_target.as_str(), to_bigint(after), to_limit(limit));
+        let projects: Option<Vec<&str>> =
+            query.projects.as_ref().map(|projects| projects.iter().map(ProjectId::as_str).collect());
+        let params: [Param<'_>; 5] = [&target, &query.worker_id, &after, &projects, &limit];
+        rows::all(&across(&self.system, sql::HELD, &params).await?, rows::held_row)
     }
 
     async fn due_heads(

@@ -2,7 +2,7 @@
 
 use crate::{
     codec,
-    select::{all, one},
+    select::{all, names, one},
     sql,
     store::SqliteStore,
 };
@@ -127,6 +127,13 @@ impl Catalog for SqliteStore {
         self.readers.row(|conn| one(conn, sql::TOKEN_BY_HASH, params![hash.as_bytes()], codec::token)).await
     }
 
+    async fn tokens_by_hashes(&self, hashes: &[Hash256]) -> Result<Vec<Token>> {
+        let hashes = hashes.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let hashes = serde_json::Value::from(hashes).to_string();
+        let read = move |conn: &Connection| all(conn, sql::TOKENS_BY_HASHES, params![hashes], codec::token);
+        self.log_readers.read(read).await
+    }
+
     async fn token_by_id(&self, id: TokenId) -> Result<Option<Token>> {
         let key = (id.uuid().into_bytes(),);
         self.readers.row(|conn| one(conn, sql::TOKEN_BY_ID, key, codec::token)).await
@@ -167,7 +174,7 @@ impl Catalog for SqliteStore {
             ];
             all(conn, sql::EVENTS, wanted, codec::event)
         };
-        self.readers.read(read).await
+        self.log_readers.read(read).await
     }
 
     async fn last_position(&self, project: &ProjectId) -> Result<u64> {
@@ -175,7 +182,17 @@ impl Catalog for SqliteStore {
             let mut statement = conn.prepare_cached(sql::LAST_POSITION)?;
             statement.query_row(params![project.as_str()], |row| row.get::<_, i64>(0)).map(|last| last as u64)
         };
-        self.readers.row(last).await
+        self.log_readers.row(last).await
+    }
+
+    async fn last_positions(&self, projects: &[ProjectId]) -> Result<Vec<(ProjectId, u64)>> {
+        let projects = names(projects);
+        let read = move |conn: &Connection| {
+            all(conn, sql::LAST_POSITIONS, params![projects], |row| {
+                Ok((codec::slug(row, 0)?, row.get::<_, i64>(1)? as u64))
+            })
+        };
+        self.log_readers.read(read).await
     }
 
     async fn audit(
@@ -230,6 +247,6 @@ impl Catalog for SqliteStore {
 }
 
 /// Positions past what SQLite can hold are past the end of any log.
-fn clamp(position: u64) -> i64 {
+pub(crate) fn clamp(position: u64) -> i64 {
     i64::try_from(position).unwrap_or(i64::MAX)
 }

@@ -7,7 +7,7 @@ use crate::{
     codec,
     error::store_error,
     load,
-    select::{all, readable},
+    select::{all, names, readable},
     sql,
 };
 use cardwire_model::{Commit, InboxItem, InboxKind, ProjectId};
@@ -27,8 +27,7 @@ pub(crate) struct Claim {
 
 impl Claim {
     pub(crate) fn new(query: ClaimQuery, decide: DecideClaim) -> Self {
-        let names = query.projects.iter().flatten().map(ProjectId::as_str).collect::<Vec<_>>();
-        let projects = query.projects.is_some().then(|| serde_json::Value::from(names).to_string());
+        let projects = query.projects.as_deref().map(names);
         Self { query, projects, decide }
     }
 

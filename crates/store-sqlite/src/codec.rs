@@ -14,7 +14,7 @@ pub(crate) use graph::{edge, step, tool_call};
 pub(crate) use log::{audit, event, token};
 pub(crate) use roster::{agent, identity_edge, profile, resource, tags_to_stored};
 pub(crate) use sessions::{hit, passage, session};
-pub(crate) use turns::{HEAD_COLUMNS, INBOX_COLUMNS, depth, head, inbox_item};
+pub(crate) use turns::{HEAD_COLUMNS, INBOX_COLUMNS, depth, head, held_row, inbox_item};
 
 use cardwire_model::{CanonicalJson, Hash256, Timestamp};
 use rusqlite::{Error, Row, types::Type};

@@ -21,6 +21,7 @@ const MIGRATIONS: &[(u32, &str, &str)] = &[
     (13, "parent_steps", include_str!("../migrations/0013_parent_steps.sql")),
     (14, "card_origins", include_str!("../migrations/0014_card_origins.sql")),
     (15, "listed_heads", include_str!("../migrations/0015_listed_heads.sql")),
+    (16, "held", include_str!("../migrations/0016_held.sql")),
 ];
 
 const LEDGER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

@@ -1,6 +1,7 @@
 //! The two shapes of every read: at most one row, or all of them.
 
 use crate::error::is_damage;
+use cardwire_model::ProjectId;
 use rusqlite::{Connection, OptionalExtension, Params, Result, Row};
 
 pub(crate) fn one<T>(
@@ -44,6 +45,11 @@ pub(crate) fn full_page<K, T>(
             return Ok(found);
         }
     }
+}
+
+/// Projects as a JSON list, for a statement that names several.
+pub(crate) fn names(projects: &[ProjectId]) -> String {
+    serde_json::Value::from(projects.iter().map(ProjectId::as_str).collect::<Vec<_>>()).to_string()
 }
 
 pub(crate) fn all<T>(

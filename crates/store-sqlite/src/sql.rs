@@ -21,10 +21,12 @@ statements! {
     SCAN_BOXES = "read/scan_boxes";
     PROJECTS = "read/projects";
     TOKEN_BY_HASH = "read/token_by_hash";
+    TOKENS_BY_HASHES = "read/tokens_by_hashes";
     TOKEN_BY_ID = "read/token_by_id";
     TOKENS = "read/tokens";
     EVENTS = "read/events";
     LAST_POSITION = "read/last_position";
+    LAST_POSITIONS = "read/last_positions";
     AUDIT = "read/audit";
     AUDIT_CHAIN = "read/audit_chain";
     UNSEALED_REALMS = "read/unsealed_realms";
@@ -71,6 +73,7 @@ statements! {
     DUE_HEADS = "read/due_heads";
     DUE_ITEMS = "read/due_items";
     CLAIMABLE = "read/claimable";
+    HELD = "read/held";
     BATCH = "read/batch";
     BATCHES = "read/batches";
     BATCHES_OF_TURN = "read/batches_of_turn";

@@ -27,6 +27,8 @@ use tokio::sync::{mpsc, oneshot};
 
 /// Connections that read at once. More than the cores of a small machine do not help.
 const READERS: usize = 4;
+/// Of their own for those who read logs of events: there may be thousands, and no commit waits behind them (F-25).
+const LOG_READERS: usize = 2;
 
 /// Rows that are read where they are asked for; more are left to a thread that may take its time.
 const FEW_ROWS: usize = 64;
@@ -39,6 +41,8 @@ const READER_PAGES_KIB: u32 = 2_048;
 /// A store in one file.
 pub struct SqliteStore {
     pub(crate) readers: Readers,
+    /// For logs of events alone.
+    pub(crate) log_readers: Readers,
     writer: Mutex<Option<Writer>>,
 }
 
@@ -94,13 +98,11 @@ impl SqliteStore {
             configure(&conn, READER_PAGES_KIB)?;
             Ok(conn)
         };
-        let readers = (0..READERS).map(|_| reader()).collect::<Result<_, _>>()?;
+        let readers = |count| (0..count).map(|_| reader()).collect::<Result<_, _>>().map(Readers::new);
+        let (readers, log_readers) = (readers(READERS)?, readers(LOG_READERS)?);
         let write_back = WriteBack::start(behind, log, Bounds::USUAL).map_err(failed)?;
         let (jobs, thread) = writer::start(conn, write_back).map_err(failed)?;
-        Ok(Self {
-            readers: Readers::new(readers),
-            writer: Mutex::new(Some(Writer { jobs, thread, _lock: lock })),
-        })
+        Ok(Self { readers, log_readers, writer: Mutex::new(Some(Writer { jobs, thread, _lock: lock })) })
     }
 
     /// Hands work to the writer and waits until it is durable.
@@ -197,10 +199,58 @@ impl Store for SqliteStore {
     async fn close(&self) {
         let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
         self.readers.close();
+        self.log_readers.close();
         if let Some(Writer { jobs, thread, _lock }) = writer {
             drop(jobs);
             // Joining may wait for a sync; not on a thread of the runtime.
             let _ = tokio::task::spawn_blocking(move || thread.join()).await;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cardwire_store::{Catalog, EventFilter};
+    use std::{future::poll_fn, sync::mpsc::channel, task::Poll};
+
+    /// Reads while so many others hold connections of a pool.
+    async fn beside(readers: &Readers, count: usize, read: impl Future<Output = ()>) {
+        let (mut ends, mut reads) = (vec![], vec![]);
+        for _ in 0..count {
+            let (end, ended) = channel::<()>();
+            ends.push(end);
+            reads.push(Box::pin(readers.read(move |_| {
+                // Until the sender is dropped.
+                let _ = ended.recv();
+                Ok(())
+            })));
+        }
+        poll_fn(|context| {
+            assert!(reads.iter_mut().all(|read| read.as_mut().poll(context).is_pending()));
+            Poll::Ready(())
+        })
+        .await;
+        tokio::time::timeout(Duration::from_secs(5), read).await.expect("it does not wait");
+        drop(ends);
+        for read in reads {
+            read.await.unwrap();
+        }
+    }
+
+    /// F-25: neither waits for the other, however many there are.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn logs_and_everything_else_are_read_apart() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(&folder.path().join("it.db")).unwrap();
+        let project: ProjectId = "p".parse().unwrap();
+        let logs = async {
+            store.last_position(&project).await.unwrap();
+            store.events(&project, 0, &EventFilter::default(), 1).await.unwrap();
+            store.last_positions(std::slice::from_ref(&project)).await.unwrap();
+        };
+        beside(&store.readers, READERS, logs).await;
+        beside(&store.log_readers, LOG_READERS, async { drop(store.project(&project).await.unwrap()) }).await;
+        store.close().await;
     }
 }

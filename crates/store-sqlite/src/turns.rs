@@ -1,10 +1,10 @@
 //! Reads of turns, the graph and the roster, what the watchdog looks at, and claims.
 
 use crate::{
-    catalog::NO_ID,
+    catalog::{NO_ID, clamp},
     claim::Claim,
     codec, load,
-    select::{all, full_page, one, readable},
+    select::{all, full_page, names, one, readable},
     sql,
     store::SqliteStore,
 };
@@ -14,8 +14,8 @@ use cardwire_model::{
     ProjectId, Resource, ResourceKind, ResourceName, Status, Step, StepId, Timestamp, ToolCall, TurnId,
 };
 use cardwire_store::{
-    ClaimQuery, CommitError, DecideClaim, Horizon, RosterFilter, Rostered, RowFilter, StoreError, Turns,
-    Watched,
+    ClaimQuery, CommitError, DecideClaim, HeldQuery, HeldRow, Horizon, RosterFilter, Rostered, RowFilter,
+    StoreError, Turns, Watched,
 };
 use rusqlite::{Connection, Row, params};
 
@@ -45,6 +45,16 @@ impl Turns for SqliteStore {
         decide: DecideClaim,
     ) -> std::result::Result<Vec<ProjectId>, CommitError> {
         self.claim_rows(Claim::new(query.clone(), decide)).await
+    }
+
+    async fn held(&self, query: &HeldQuery, after: u64, limit: usize) -> Result<Vec<HeldRow>> {
+        let (query, projects) = (query.clone(), query.projects.as_deref().map(names));
+        let read = move |conn: &Connection| {
+            let (target, worker) = (query.worker_target.as_str(), query.worker_id);
+            let of_worker = params![target, worker, clamp(after), projects, limit as i64];
+            all(conn, sql::HELD, of_worker, codec::held_row)
+        };
+        self.readers.read(read).await
     }
 
     async fn due_heads(

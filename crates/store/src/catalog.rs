@@ -3,8 +3,8 @@
 use crate::{RowFilter, StoreError};
 use async_trait::async_trait;
 use cardwire_model::{
-    AgentId, AuditRow, BatchId, BoxHead, BoxId, Card, CardId, Entry, Event, Generation, Hash256, Project,
-    ProjectId, Realm, Token, TokenId, TurnId,
+    AgentId, AuditRow, BatchId, BoxHead, BoxId, Card, CardId, Entry, Event, Generation, Hash256, NewEvent,
+    Project, ProjectId, Realm, Token, TokenId, TurnId,
 };
 
 /// A box head together with what tells whether cached cards are still good.
@@ -36,6 +36,19 @@ pub struct EventFilter {
     pub batch_id: Option<BatchId>,
     /// Only those of this trace.
     pub trace_id: Option<String>,
+}
+
+impl EventFilter {
+    /// Whether every part holds.
+    pub fn takes(&self, event: &NewEvent) -> bool {
+        fn passes<T: PartialEq>(part: &Option<T>, value: &Option<T>) -> bool {
+            part.is_none() || part == value
+        }
+        passes(&self.agent_id, &event.agent_id)
+            && passes(&self.turn_id, &event.turn_id)
+            && passes(&self.batch_id, &event.batch_id)
+            && passes(&self.trace_id, &event.trace_id)
+    }
 }
 
 /// What a backend says of itself.
@@ -105,6 +118,9 @@ pub trait Catalog: Send + Sync {
     /// The token with this secret hash, in any realm.
     async fn token_by_hash(&self, hash: Hash256) -> Result<Option<Token>, StoreError>;
 
+    /// Those of the tokens with these secret hashes that are there, in any realm and in no particular order.
+    async fn tokens_by_hashes(&self, hashes: &[Hash256]) -> Result<Vec<Token>, StoreError>;
+
     /// The token with this id, in any realm.
     async fn token_by_id(&self, id: TokenId) -> Result<Option<Token>, StoreError>;
 
@@ -116,7 +132,8 @@ pub trait Catalog: Send + Sync {
         limit: usize,
     ) -> Result<Vec<Token>, StoreError>;
 
-    /// Events after a position, in order.
+    /// Events after a position, in order. Logs are read apart from everything else: however many readers they have, commits
+    /// and the reads that these rely on do not wait for them.
     async fn events(
         &self,
         project: &ProjectId,
@@ -127,6 +144,10 @@ pub trait Catalog: Send + Sync {
 
     /// The last position of a project's log; 0 when it is empty.
     async fn last_position(&self, project: &ProjectId) -> Result<u64, StoreError>;
+
+    /// The last position of the log of each of these projects, in one read and in no particular order. Projects that are
+    /// deleted or not there are left out.
+    async fn last_positions(&self, projects: &[ProjectId]) -> Result<Vec<(ProjectId, u64)>, StoreError>;
 
     /// Audit rows by `seq`, newest first, before `before`.
     async fn audit(

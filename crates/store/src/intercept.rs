@@ -147,6 +147,7 @@ reads! {
             self.intercept.claim(&self.inner, query, decide).await
         }
     }
+    fn held(query: &HeldQuery, after: u64, limit: usize) -> Vec<HeldRow>;
     fn due_heads(horizon: &Horizon, after: Option<&(ProjectId, AgentId)>, limit: usize) -> Vec<Watched>;
     fn due_items(horizon: &Horizon, after: Option<&(ProjectId, InboxId)>, limit: usize) -> Vec<Watched>;
     fn heads(project: &ProjectId, after: Option<&AgentId>, limit: usize) -> Vec<Head>;
@@ -205,10 +206,12 @@ reads! {
     fn project(project: &ProjectId) -> Option<Project>;
     fn projects(after: Option<&ProjectId>, limit: usize) -> Vec<Project>;
     fn token_by_hash(hash: Hash256) -> Option<Token>;
+    fn tokens_by_hashes(hashes: &[Hash256]) -> Vec<Token>;
     fn token_by_id(id: TokenId) -> Option<Token>;
     fn tokens(realm: Option<&Realm>, after: Option<TokenId>, limit: usize) -> Vec<Token>;
     fn events(project: &ProjectId, after: u64, filter: &EventFilter, limit: usize) -> Vec<Event>;
     fn last_position(project: &ProjectId) -> u64;
+    fn last_positions(projects: &[ProjectId]) -> Vec<(ProjectId, u64)>;
     fn audit(realm: &Realm, filter: &RowFilter, before: Option<u64>, limit: usize) -> Vec<AuditRow>;
     fn audit_chain(realm: &Realm, after: u64, limit: usize) -> Vec<AuditRow>;
     fn health() -> Health;

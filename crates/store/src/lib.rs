@@ -18,7 +18,8 @@ pub use error::{CommitError, StoreError};
 pub use intercept::{Asking, Intercept, Intercepted};
 pub use sessions::{Hit, Search, SearchQuery, Sessions};
 pub use turns::{
-    ClaimQuery, Claimable, DecideClaim, Horizon, RosterFilter, Rostered, RowFilter, Turns, Watched,
+    ClaimQuery, Claimable, DecideClaim, HeldQuery, HeldRow, Horizon, RosterFilter, Rostered, RowFilter,
+    Turns, Watched,
 };
 
 use async_trait::async_trait;

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use cardwire_model::{
     Agent, AgentId, AuditAction, AuditVerdict, Commit, Edge, EdgeId, EdgePhase, Head, IdentityEdge, InboxId,
     InboxItem, InboxStatus, Primitive, Profile, ProfileName, ProjectId, Resource, ResourceKind, ResourceName,
-    Status, Step, StepId, Timestamp, ToolCall, TurnId, WorkerTarget,
+    Status, Step, StepId, Timestamp, ToolCall, TurnEpoch, TurnId, WorkerTarget,
 };
 use std::sync::Arc;
 
@@ -151,6 +151,30 @@ pub struct Claimable {
     pub head: Option<Head>,
 }
 
+/// Whose turns are looked for: a worker is known by its target and its name for itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeldQuery {
+    /// Served by it.
+    pub worker_target: WorkerTarget,
+    /// Its name for itself.
+    pub worker_id: String,
+    /// Of these projects; of all that are not deleted when `None`.
+    pub projects: Option<Vec<ProjectId>>,
+}
+
+/// An inbox row in the hands of a worker.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeldRow {
+    /// Its place in the queue.
+    pub seq: u64,
+    /// In which project.
+    pub project: ProjectId,
+    /// The turn that it is, or is for.
+    pub turn_id: TurnId,
+    /// At which epoch.
+    pub epoch: Option<TurnEpoch>,
+}
+
 /// Decides what becomes of rows that nobody else can claim meanwhile. Pure, quick and repeatable; called once per
 /// project.
 pub type DecideClaim = Arc<dyn Fn(&ProjectId, Vec<Claimable>) -> Commit + Send + Sync>;
@@ -166,6 +190,10 @@ pub trait Turns: Send + Sync {
     /// projects whose commits were applied; an empty commit is not one. `decide` may be called again for a project: its
     /// last call is the one that counts.
     async fn claim(&self, query: &ClaimQuery, decide: DecideClaim) -> Result<Vec<ProjectId>, CommitError>;
+
+    /// Rows `processing` that a worker may have in its hands, oldest first (by `seq`), after a place: those of turns that are
+    /// not suspended, and those of the answers that let suspended ones go on. What becomes of each is decided elsewhere.
+    async fn held(&self, query: &HeldQuery, after: u64, limit: usize) -> Result<Vec<HeldRow>, StoreError>;
 
     /// Heads that may be due, by project and agent, after a key: live heads at the horizon, and idle heads with
     /// turns waiting.

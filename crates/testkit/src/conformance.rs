@@ -132,6 +132,7 @@ macro_rules! conformance_tests {
                 only_claimable_rows_of_the_target_are_claimed
                 a_claim_serves_the_projects_it_names
                 a_claim_of_all_projects_passes_over_deleted_ones
+                what_a_worker_has_in_its_hands_is_found_over_all_projects
                 deferred_rows_are_claimed_when_their_time_has_come
                 claimable_rows_come_with_their_turn_and_head
                 a_claim_applies_the_whole_commit
@@ -163,6 +164,7 @@ macro_rules! conformance_tests {
             }
             events {
                 positions_are_contiguous_from_one_per_project
+                the_ends_of_many_logs_are_told_at_once
                 events_come_back_with_every_field
                 events_are_read_after_a_position_up_to_a_limit_and_by_agent
                 many_events_of_one_commit_are_read_in_pages
@@ -273,6 +275,7 @@ macro_rules! conformance_tests {
             }
             tokens {
                 a_token_is_found_by_hash_and_by_id_with_every_field
+                many_tokens_are_found_at_once
                 tokens_are_listed_by_realm_and_page
                 ids_and_secrets_are_unique_over_all_realms
                 a_token_is_revoked_once_and_in_its_own_realm

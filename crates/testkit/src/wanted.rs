@@ -5,9 +5,9 @@
 
 use cardwire_model::{
     Batch, Branch, BranchStatus, Edge, Head, IdentityEdge, InboxItem, InboxKind, InboxStatus, LiveState,
-    NewAudit, NewEvent, Step, Timestamp,
+    NewAudit, Status, Step, Timestamp,
 };
-use cardwire_store::{BatchFilter, ClaimQuery, EventFilter, Horizon, RowFilter};
+use cardwire_store::{BatchFilter, ClaimQuery, HeldQuery, Horizon, RowFilter};
 
 /// Whether a part of a filter that may be left out lets a value pass.
 fn passes<T: PartialEq>(part: Option<&T>, value: Option<&T>) -> bool {
@@ -21,14 +21,6 @@ fn passes_either<T: PartialEq>(part: Option<&T>, ends: [Option<&T>; 2]) -> bool 
 
 fn in_time(filter: &RowFilter, created_at: Timestamp) -> bool {
     filter.from.is_none_or(|from| created_at >= from) && filter.until.is_none_or(|until| created_at < until)
-}
-
-/// Whether a reader wants this event.
-pub fn event_is_wanted(filter: &EventFilter, event: &NewEvent) -> bool {
-    passes(filter.agent_id.as_ref(), event.agent_id.as_ref())
-        && passes(filter.turn_id.as_ref(), event.turn_id.as_ref())
-        && passes(filter.batch_id.as_ref(), event.batch_id.as_ref())
-        && passes(filter.trace_id.as_ref(), event.trace_id.as_ref())
 }
 
 /// Whether a reader wants this inbox row.
@@ -118,6 +110,15 @@ pub fn is_claimable(query: &ClaimQuery, item: &InboxItem) -> bool {
         | InboxStatus::Skipped => false,
     };
     due && item.worker_target == query.worker_target
+}
+
+/// Whether a worker may have this row in its hands, according to its agent's head.
+pub fn is_held(query: &HeldQuery, item: &InboxItem, head: Option<&Head>) -> bool {
+    let is_suspended = head.is_some_and(|head| head.status() == Status::Suspended);
+    item.status == InboxStatus::Processing
+        && item.worker_target == query.worker_target
+        && item.worker_id.as_deref() == Some(&query.worker_id)
+        && !(item.kind == InboxKind::Turn && is_suspended)
 }
 
 /// Whether the watchdog must be given this head.

@@ -8,6 +8,8 @@ use cardwire_model::{
     AgentId, BatchId, BoxId, BranchKey, CardId, Ended, Head, InboxId, InboxItem, InboxKind, InboxStatus,
     Live, LiveState, Status, TaskStatus, TurnEpoch, TurnId,
 };
+use cardwire_store::HeldRow;
+use tokio_postgres::Row;
 use uuid::Uuid;
 
 /// A row of `state_agent_state_head`.
@@ -52,6 +54,16 @@ fn live(row: &Record<'_>, state: LiveState) -> Read<Live> {
         deliverable: get::<Option<Uuid>>(row, 20)?.map(CardId::from_uuid),
         open_calls: number(row, 21, "a count of calls")?,
         marks: number(row, 22, "a count of marks")?,
+    })
+}
+
+/// A row in the hands of a worker.
+pub(crate) fn held_row(row: &Row) -> Read<HeldRow> {
+    Ok(HeldRow {
+        seq: number(row, 0, "a place in the queue")?,
+        project: name(row, 1, "a project's name")?,
+        turn_id: TurnId::from_uuid(get(row, 2)?),
+        epoch: optional(row, 3, "an epoch")?.map(TurnEpoch::new),
     })
 }
 

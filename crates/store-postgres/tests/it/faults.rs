@@ -2,7 +2,7 @@
 
 use crate::scratch::{Scratch, create_project, refusal};
 use cardwire_model::{Commit, Write};
-use cardwire_store::{Catalog, CommitError, Store, StoreError};
+use cardwire_store::{Catalog, CommitError, EventFilter, Store, StoreError};
 use cardwire_store_postgres::{PostgresConfig, PostgresStore};
 use cardwire_testkit::{SeededIds, fixtures::text_card};
 use std::{sync::Arc, time::Duration};
@@ -127,6 +127,36 @@ async fn a_read_only_database_is_unavailable_for_writing() {
         attempts += 1;
         assert!(attempts < 50, "writing does not go on");
     }
+    store.close().await;
+}
+
+/// F-25: whoever reads a log waits for nobody who writes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn logs_are_read_while_every_connection_of_tenants_is_taken() {
+    let scratch = Scratch::new().await;
+    let mut config = scratch.config();
+    config.app_connections = 1;
+    let store = Arc::new(PostgresStore::open(config).await.unwrap());
+    let project = create_project(&store, "p").await;
+    let blocker = scratch.connect(None).await;
+    blocker.client.batch_execute("BEGIN; LOCK TABLE cards IN ACCESS EXCLUSIVE MODE").await.unwrap();
+    let committing = {
+        let (store, commit) = (Arc::clone(&store), put(&project, 1));
+        tokio::spawn(async move { store.commit(commit).await })
+    };
+    let waiting = "SELECT count(*)::text FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    while scratch.column(waiting).await != ["1"] {
+        tokio::task::yield_now().await;
+    }
+    let read = async {
+        store.last_position(&project).await.unwrap();
+        store.events(&project, 0, &EventFilter::default(), 9).await.unwrap();
+        store.last_positions(std::slice::from_ref(&project)).await.unwrap();
+    };
+    tokio::time::timeout(Duration::from_secs(3), read).await.expect("a log is read meanwhile");
+    blocker.client.batch_execute("COMMIT").await.unwrap();
+    committing.await.unwrap().unwrap();
     store.close().await;
 }
 

@@ -17,7 +17,7 @@ async fn eight_starters_on_an_empty_database_all_succeed() {
     }
     for store in starters.join_all().await {
         let store = store.expect("every starter succeeds");
-        assert_eq!(store.health().await.unwrap().schema, 15);
+        assert_eq!(store.health().await.unwrap().schema, 16);
         store.close().await;
     }
     let numbers = scratch.column("SELECT number || ' ' || name FROM schema_migrations ORDER BY number").await;
@@ -39,7 +39,8 @@ async fn eight_starters_on_an_empty_database_all_succeed() {
             "12 lists",
             "13 parent_steps",
             "14 card_origins",
-            "15 listed_heads"
+            "15 listed_heads",
+            "16 held"
         ]
     );
 }
@@ -59,7 +60,7 @@ async fn a_database_newer_than_the_program_is_refused() {
     scratch.open().await.close().await;
     scratch.execute("INSERT INTO schema_migrations VALUES (99, 'later', 'x', 0)").await;
     let why = refusal(scratch.try_open().await);
-    assert!(why.contains("newer than this program's 0015"), "{why}");
+    assert!(why.contains("newer than this program's 0016"), "{why}");
 }
 
 /// Whatever an older program left behind, the functions are those of this one.

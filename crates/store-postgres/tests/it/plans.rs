@@ -318,6 +318,34 @@ async fn workers_and_the_watchdog_look_only_where_there_is_work() {
         assert!(plan.contains(&format!("using {index} ")), "{plan}");
         assert!(!plan.contains("Seq Scan"), "{plan}");
     }
+    // F-27: what a worker has in its hands, whatever others have.
+    let statement = include_str!("../../sql/read/held.sql");
+    let (types, values) = ("text, text, bigint, text[], bigint", "'generic', 'w1', 0, NULL, 10");
+    let plan = plan_with(&scratch, "SET enable_seqscan = off", statement, types, values).await;
+    for index in ["state_agent_inbox_held", "resource_projects_pkey", "state_agent_state_head_pkey"] {
+        assert!(plan.contains(&format!("using {index} ")), "{plan}");
+    }
+    assert!(!plan.contains("Sort") && !plan.contains(" Join "), "{plan}");
+    // F-25: what those who follow logs ask for.
+    for (file, types, values, indexes) in [
+        (
+            include_str!("../../sql/read/last_positions.sql"),
+            "text[]",
+            "ARRAY['p1', 'p2']",
+            ["resource_projects_pkey", "event_heads_pkey"],
+        ),
+        (
+            include_str!("../../sql/read/tokens_by_hashes.sql"),
+            "bytea[]",
+            "ARRAY[decode('00', 'hex')]",
+            ["tokens_by_hash", "tokens_by_hash"],
+        ),
+    ] {
+        let plan = plan_with(&scratch, "SET enable_seqscan = off", file, types, values).await;
+        for index in indexes {
+            assert!(plan.contains(&format!("using {index} ")), "{plan}");
+        }
+    }
     // With the one project that there is, as if there were many.
     let statement = include_str!("../../sql/read/claim_projects.sql");
     let (types, values) = ("text, bigint, bigint, bigint", "'generic', 0, 0, 10");

@@ -8,6 +8,7 @@ use cardwire_model::{
     BoxId, CardId, Ended, Head, InboxId, InboxItem, InboxKind, InboxStatus, Live, LiveState, Status,
     TaskStatus, Timestamp, TurnEpoch, TurnId,
 };
+use cardwire_store::HeldRow;
 use rusqlite::{Row, types::FromSql};
 
 /// Number of columns that [`head`] reads.
@@ -86,6 +87,16 @@ pub(crate) fn inbox_item(row: &Row<'_>) -> Result<InboxItem> {
         next_retry_at: optional_time(row, 22)?,
         reason: row.get(23)?,
         ended: optional_time(row, 30)?.map(|at| ended(row, at)).transpose()?,
+    })
+}
+
+/// A row in the hands of a worker.
+pub(crate) fn held_row(row: &Row<'_>) -> Result<HeldRow> {
+    Ok(HeldRow {
+        seq: row.get::<_, i64>(0)? as u64,
+        project: slug(row, 1)?,
+        turn_id: TurnId::from_uuid(uuid(row, 2)?),
+        epoch: row.get::<_, Option<i64>>(3)?.map(|epoch| TurnEpoch::new(epoch as u64)),
     })
 }
 

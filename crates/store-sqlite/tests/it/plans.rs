@@ -44,6 +44,7 @@ fn what_workers_the_watchdog_and_batches_ask_for_is_found_by_indexes_made_for_it
     let statements = statements();
     for (name, index) in [
         ("read/claimable", "state_agent_inbox_claimable (worker_target=?)"),
+        ("read/held", "state_agent_inbox_held (worker_target=? AND worker_id=? AND seq>?)"),
         ("read/due_heads", "state_agent_state_head_busy ((project_id,agent_id)>(?,?))"),
         ("read/due_items", "state_agent_inbox_due ((project_id,inbox_id)>(?,?))"),
         ("read/next_turns", "state_agent_inbox_queued (project_id=? AND agent_id=?)"),
@@ -177,6 +178,7 @@ fn no_statement_reads_all_rows_of_a_project() {
         "write/event",
         "write/audit",
         "read/last_position",
+        "read/last_positions",
         "read/open_turns",
         "read/open_turns_in_trace",
         "read/unsealed_audit",

@@ -6,7 +6,7 @@ use cardwire_model::{
     Commit, HeadGuard, InboxId, InboxItem, InboxKind, InboxStatus, LiveState, Project, ProjectId, TurnEpoch,
     Write,
 };
-use cardwire_store::{ClaimQuery, Claimable, DecideClaim, Store};
+use cardwire_store::{ClaimQuery, Claimable, DecideClaim, HeldQuery, HeldRow, Store};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex},
@@ -175,6 +175,56 @@ pub async fn a_claim_of_all_projects_passes_over_deleted_ones(store: Arc<dyn Sto
     let project = case.store.project(&first).await.unwrap().unwrap();
     case.write([Write::UpdateProject(Project { deleted_at: Some(at(1)), ..project })]).await;
     assert_eq!(claim(&case, &query(2)).await.ids(), [theirs[0].id]);
+}
+
+/// F-27, F-32: what a worker of this name holds, oldest first: turns that are not suspended, and answers that let suspended ones
+/// go on; whosever they are.
+pub async fn what_a_worker_has_in_its_hands_is_found_over_all_projects(store: Arc<dyn Store>) {
+    let mut case = Case::new(store).await;
+    let (first, second) = (case.project.clone(), case.create_project("p2").await);
+    let suspended = LiveState::Suspended { waiting: 0, resume_by: at(9) };
+    for (agent, state) in [("runs", LiveState::Running), ("waits", suspended)] {
+        let head = live_head(&mut case.ids, agent_id(agent), state);
+        case.write([create_head(&head)]).await;
+    }
+    let mut turns = pending(&mut case, &first, &["waits", "runs"]).await;
+    turns.extend(pending(&mut case, &second, &["lost"]).await);
+    let report = report_item(&mut case.ids, &turns[0], InboxKind::ToolResult, "x");
+    turns.extend(case.enqueue([report]).await);
+    // Of others, and not claimed.
+    let others = pending(&mut case, &first, &["b", "c", "d"]).await;
+    let mut states: Vec<_> = turns.iter().map(|row| claimed("w1", row)).collect();
+    states.push(claimed("w2", &others[0]));
+    states.push(InboxItem { status: InboxStatus::Consumed, ..claimed("w1", &others[1]) });
+    for row in &mut states {
+        row.epoch = Some(TurnEpoch::new(row.seq));
+        let project = if row.agent_id == agent_id("lost") { &second } else { &first };
+        case.apply(commit(project, [update_inbox(InboxStatus::Pending, row)])).await;
+    }
+    let query = |projects: Option<&[&ProjectId]>| HeldQuery {
+        worker_target: worker_target("generic"),
+        worker_id: "w1".to_owned(),
+        projects: projects.map(|projects| projects.iter().map(|project| (*project).clone()).collect()),
+    };
+    let row = |item: &InboxItem, project: &ProjectId| HeldRow {
+        seq: item.seq,
+        project: project.clone(),
+        turn_id: item.turn_id,
+        epoch: Some(TurnEpoch::new(item.seq)),
+    };
+    let expected = [row(&turns[1], &first), row(&turns[2], &second), row(&turns[3], &first)];
+    let held = async |query: &HeldQuery, after, limit| case.store.held(query, after, limit).await.unwrap();
+    assert_eq!(held(&query(None), 0, 9).await, expected);
+    assert_eq!(held(&query(None), 0, 2).await, expected[..2]);
+    assert_eq!(held(&query(None), expected[1].seq, 2).await, expected[2..]);
+    assert_eq!(held(&query(Some(&[&second])), 0, 9).await, expected[1..2]);
+    assert_eq!(held(&query(Some(&[])), 0, 9).await, []);
+    let special = HeldQuery { worker_target: worker_target("special"), ..query(None) };
+    assert_eq!(held(&special, 0, 9).await, []);
+    let gone = case.store.project(&second).await.unwrap().unwrap();
+    let gone = Write::UpdateProject(Project { deleted_at: Some(at(1)), ..gone });
+    case.apply(commit(&second, [gone])).await;
+    assert_eq!(held(&query(None), 0, 9).await, [expected[0].clone(), expected[2].clone()]);
 }
 
 /// DP-15: a row that was put off is claimable from the moment it names.

@@ -5,7 +5,7 @@ use crate::{
     differential::settle,
     fixtures::{SeededIds, agent_id, at, event, json, text_card},
 };
-use cardwire_model::{Conflict, Event, EventId, EventKind, NewEvent, ProjectId, Timestamp};
+use cardwire_model::{Conflict, Event, EventId, EventKind, NewEvent, Project, ProjectId, Timestamp, Write};
 use cardwire_store::{EventFilter, Store};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::{sync::watch, task::JoinSet};
@@ -38,6 +38,30 @@ pub async fn positions_are_contiguous_from_one_per_project(store: Arc<dyn Store>
         assert_eq!(positions, (1..=ids.len() as u64).collect::<Vec<_>>());
         assert_eq!(case.store.last_position(&project).await.unwrap(), ids.len() as u64);
     }
+}
+
+/// API-13, F-25: one look for all who follow logs, which also tells whose project is gone.
+pub async fn the_ends_of_many_logs_are_told_at_once(store: Arc<dyn Store>) {
+    let mut case = Case::new(store).await;
+    let projects = [case.project.clone(), case.create_project("p2").await, case.create_project("p3").await];
+    for (project, count) in projects.iter().zip([3, 0, 1]) {
+        let mut commit = super::case::commit(project, []);
+        commit.events.extend((0..count).map(|_| event(case.ids.event(), "x", None)));
+        case.apply(commit).await;
+    }
+    settle(case.store.as_ref()).await;
+    let absent = crate::fixtures::project_id("absent");
+    let ends = async |asked: &[&ProjectId]| {
+        let asked: Vec<ProjectId> = asked.iter().map(|project| (*project).clone()).collect();
+        case.store.last_positions(&asked).await.unwrap().into_iter().collect::<BTreeMap<_, _>>()
+    };
+    let [first, second, third] = &projects;
+    let known = |of: &[(&ProjectId, u64)]| of.iter().map(|(id, end)| ((*id).clone(), *end)).collect();
+    assert_eq!(ends(&[third, &absent, first, second]).await, known(&[(first, 3), (second, 0), (third, 1)]));
+    assert_eq!(ends(&[]).await, BTreeMap::new());
+    let row = case.store.project(first).await.unwrap().unwrap();
+    case.write([Write::UpdateProject(Project { deleted_at: Some(at(1)), ..row })]).await;
+    assert_eq!(ends(&[third, first]).await, known(&[(third, 1)]));
 }
 
 /// API-13: an event is told as it was decided.

@@ -35,6 +35,26 @@ pub async fn a_token_is_found_by_hash_and_by_id_with_every_field(store: Arc<dyn 
     assert_eq!(case.store.token_by_id(case.ids.token()).await.unwrap(), None);
 }
 
+/// SEC-02, F-25: one look for all who read on with a token.
+pub async fn many_tokens_are_found_at_once(store: Arc<dyn Store>) {
+    let mut case = Case::new(store).await;
+    let realms = [case.realm.clone(), Realm::System];
+    let mut tokens: Vec<Token> = vec![];
+    for realm in realms.iter().cycle().take(5) {
+        let secret = case.ids.secret();
+        let token = TokenBuilder::new(case.ids.token(), realm.clone()).secret_hash(secret.hash()).build();
+        case.apply(create(&token)).await;
+        tokens.push(token);
+    }
+    let asked = [tokens[3].secret_hash, Hash256::ZERO, tokens[0].secret_hash];
+    let mut found = case.store.tokens_by_hashes(&asked).await.unwrap();
+    found.sort_by_key(|token| token.id);
+    let mut expected = vec![tokens[0].clone(), tokens[3].clone()];
+    expected.sort_by_key(|token| token.id);
+    assert_eq!(found, expected);
+    assert_eq!(case.store.tokens_by_hashes(&[]).await.unwrap(), []);
+}
+
 /// SEC-02: a project's admin sees its own tokens, the system's admin all of them.
 pub async fn tokens_are_listed_by_realm_and_page(store: Arc<dyn Store>) {
     let mut case = Case::new(store).await;

@@ -1,7 +1,7 @@
 //! Reads for people and programs, each a walk over an ordered map.
 
 use super::ReferenceStore;
-use crate::wanted::{audit_is_wanted, event_is_wanted};
+use crate::wanted::audit_is_wanted;
 use async_trait::async_trait;
 use cardwire_model::{
     AuditRow, BoxHead, BoxId, Card, CardId, Entry, Event, Generation, Hash256, Item, Project, ProjectId,
@@ -106,6 +106,11 @@ impl Catalog for ReferenceStore {
         self.with(|state| state.tokens.values().find(|token| token.secret_hash == hash).cloned())
     }
 
+    async fn tokens_by_hashes(&self, hashes: &[Hash256]) -> Result<Vec<Token>> {
+        let wanted = |token: &&Token| hashes.contains(&token.secret_hash);
+        self.with(|state| state.tokens.values().filter(wanted).cloned().collect())
+    }
+
     async fn token_by_id(&self, id: TokenId) -> Result<Option<Token>> {
         self.with(|state| state.token(id).cloned())
     }
@@ -130,12 +135,21 @@ impl Catalog for ReferenceStore {
         limit: usize,
     ) -> Result<Vec<Event>> {
         let realm = project.clone().into();
-        let wanted = |found: &Event| event_is_wanted(filter, &found.event);
+        let wanted = |found: &Event| filter.takes(&found.event);
         self.with(|state| state.events(&realm, after).filter(wanted).take(limit).collect())
     }
 
     async fn last_position(&self, project: &ProjectId) -> Result<u64> {
         self.with(|state| state.last_position(&project.clone().into()))
+    }
+
+    async fn last_positions(&self, projects: &[ProjectId]) -> Result<Vec<(ProjectId, u64)>> {
+        self.with(|state| {
+            let live = projects
+                .iter()
+                .filter(|id| state.project(id).is_some_and(|project| project.deleted_at.is_none()));
+            live.map(|id| (id.clone(), state.last_position(&id.clone().into()))).collect()
+        })
     }
 
     async fn audit(

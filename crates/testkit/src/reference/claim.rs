@@ -1,9 +1,9 @@
 //! Claims. The one lock of the store is what holds the rows meanwhile.
 
 use super::state::{InboxKey, State};
-use crate::wanted::is_claimable;
+use crate::wanted::{is_claimable, is_held};
 use cardwire_model::{InboxItem, InboxKind, ProjectId, Realm};
-use cardwire_store::{ClaimQuery, Claimable, DecideClaim};
+use cardwire_store::{ClaimQuery, Claimable, DecideClaim, HeldQuery, HeldRow};
 use std::collections::BTreeMap;
 
 impl State {
@@ -34,11 +34,29 @@ impl State {
     fn wanted(&self, query: &ClaimQuery, key: &InboxKey) -> Option<(ProjectId, &InboxItem)> {
         let project = key.0.project()?;
         let item = self.inbox.get(key)?;
-        let asked_for = match &query.projects {
+        let asked_for = self.is_asked_for(project, query.projects.as_deref());
+        (asked_for && is_claimable(query, item)).then(|| (project.clone(), item))
+    }
+
+    fn is_asked_for(&self, project: &ProjectId, projects: Option<&[ProjectId]>) -> bool {
+        match projects {
             Some(projects) => projects.contains(project),
             None => self.project(project).is_none_or(|project| project.deleted_at.is_none()),
+        }
+    }
+
+    /// What a worker may have in its hands, oldest first, after a place.
+    pub fn held(&self, query: &HeldQuery, after: u64, limit: usize) -> Vec<HeldRow> {
+        let row = |(seq, key): (&u64, &InboxKey)| {
+            let (project, item) = (key.0.project()?, self.inbox.get(key)?);
+            let is_wanted = *seq > after
+                && self.is_asked_for(project, query.projects.as_deref())
+                && is_held(query, item, self.head(&key.0, &item.agent_id));
+            let found =
+                HeldRow { seq: *seq, project: project.clone(), turn_id: item.turn_id, epoch: item.epoch };
+            is_wanted.then_some(found)
         };
-        (asked_for && is_claimable(query, item)).then(|| (project.clone(), item))
+        self.queue.range(..).filter_map(row).take(limit).collect()
     }
 
     fn with_turn(&self, realm: &Realm, item: &InboxItem) -> Claimable {

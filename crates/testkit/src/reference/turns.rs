@@ -10,8 +10,8 @@ use cardwire_model::{
     Resource, ResourceKind, ResourceName, Step, StepId, Timestamp, ToolCall, TurnId,
 };
 use cardwire_store::{
-    ClaimQuery, CommitError, DecideClaim, Horizon, RosterFilter, Rostered, RowFilter, StoreError, Turns,
-    Watched,
+    ClaimQuery, CommitError, DecideClaim, HeldQuery, HeldRow, Horizon, RosterFilter, Rostered, RowFilter,
+    StoreError, Turns, Watched,
 };
 use std::cmp::Reverse;
 
@@ -68,6 +68,10 @@ impl Turns for ReferenceStore {
             return Err(StoreError::Uncertain("the answer was lost".to_owned()).into());
         }
         Ok(claimed)
+    }
+
+    async fn held(&self, query: &HeldQuery, after: u64, limit: usize) -> Result<Vec<HeldRow>> {
+        self.with(|state| state.held(query, after, limit))
     }
 
     async fn due_heads(
