@@ -100,6 +100,7 @@ fn no_fault_breaks_a_promise() {
     let reasons = CloseReason::ALL.iter().map(|reason| reason.as_str());
     for verb in [
         "claim at once",
+        "recover resume",
         "dispatch unread",
         "nested fork",
         "cancel batch",

@@ -34,7 +34,8 @@ impl Claim {
     }
 
     /// Whether the turn of a row may be claimed for it by the commit that writes the row ([`at_once`]). One that goes on only for
-    /// who starts it: a turn that runs can be given back if that one has gone away meanwhile, one that is suspended cannot.
+    /// who starts it: if that one has gone away meanwhile, a turn that runs is noticed by its silence (WD-05), one that is
+    /// suspended is not.
     pub fn is_served_with(&self, row: &InboxItem) -> bool {
         row.kind == InboxKind::Turn || self.start
     }

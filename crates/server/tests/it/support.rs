@@ -6,6 +6,7 @@ mod turns;
 pub(crate) use context::{BrokenEmbedder, Meanings, Scribe, names, texts};
 pub(crate) use turns::{Leased, report_body};
 
+use async_trait::async_trait;
 use axum::{
     Router,
     body::Body,
@@ -19,16 +20,19 @@ use cardwire_kernel::{
 };
 use cardwire_model::Timestamp;
 use cardwire_server::{ServerConfig, router};
-use cardwire_store::Store;
+use cardwire_store::{Store, StoreError};
 use cardwire_store_postgres::{PostgresConfig, PostgresStore, schema_checksum};
 use cardwire_store_sqlite::SqliteStore;
-use cardwire_testkit::scratch::{POSTGRES, ScratchDatabase};
+use cardwire_testkit::{
+    Intercept, Intercepted,
+    scratch::{POSTGRES, ScratchDatabase},
+};
 use serde_json::{Value, json};
 use std::{
     path::PathBuf,
     sync::{
         Arc,
-        atomic::{AtomicI64, Ordering},
+        atomic::{AtomicI64, AtomicU64, Ordering},
     },
 };
 use tower::ServiceExt;
@@ -94,6 +98,18 @@ impl Clock for TestClock {
     }
 }
 
+/// Counts what is read.
+#[derive(Default)]
+struct Reads(Arc<AtomicU64>);
+
+#[async_trait]
+impl Intercept for Reads {
+    async fn before_read(&self) -> Result<(), StoreError> {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        Ok(())
+    }
+}
+
 /// A running kernel behind its router.
 pub(crate) struct Api {
     pub(crate) router: Router,
@@ -148,6 +164,24 @@ impl Api {
         backend: Backend,
         change: impl FnOnce(ServerConfig) -> ServerConfig,
     ) -> Self {
+        Self::start_on(backend, |store| store, change).await
+    }
+
+    /// A server, and how many reads its store has answered.
+    pub(crate) async fn counted() -> (Self, impl Fn() -> u64) {
+        let reads = Reads::default();
+        let count = Arc::clone(&reads.0);
+        let wrap = |store: Arc<dyn Store>| Arc::new(Intercepted::new(store, reads)) as Arc<dyn Store>;
+        let api = Self::start_on(Backend::Sqlite, wrap, |config| config).await;
+        (api, move || count.load(Ordering::SeqCst))
+    }
+
+    /// The same with something in front of the store.
+    async fn start_on(
+        backend: Backend,
+        wrap: impl FnOnce(Arc<dyn Store>) -> Arc<dyn Store>,
+        change: impl FnOnce(ServerConfig) -> ServerConfig,
+    ) -> Self {
         let files = tempfile::tempdir().unwrap();
         let (store, database): (Arc<dyn Store>, _) = match backend {
             Backend::Sqlite => {
@@ -163,6 +197,7 @@ impl Api {
                 (Arc::new(store), Some(Arc::new(database)))
             }
         };
+        let store = wrap(store);
         let clock = Arc::new(TestClock::default());
         let config = KernelConfig {
             clock: Arc::clone(&clock) as Arc<dyn Clock>,

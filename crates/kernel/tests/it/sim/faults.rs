@@ -27,6 +27,8 @@ pub(super) enum Fault {
     ClockBack,
     /// A head is lost.
     HeadLost,
+    /// A worker never hears of what it was given.
+    LeaseLost,
 }
 
 impl Fault {
@@ -43,5 +45,6 @@ impl Fault {
         Self::ClockAhead,
         Self::ClockBack,
         Self::HeadLost,
+        Self::LeaseLost,
     ];
 }

@@ -1,6 +1,6 @@
 //! Calls that a turn has made and the PMO carries out (PM-15), and turns that a worker takes up again after it went down.
 
-use crate::support::{Api, Leased, Reply, on_sqlite};
+use crate::support::{Api, Leased, Reply, on_both, on_sqlite};
 use cardwire_model::limits;
 use serde_json::{Value, json};
 
@@ -11,12 +11,16 @@ on_sqlite! {
     a_refusal_is_an_answer_too;
     only_the_turn_itself_has_its_calls_carried_out;
     members_of_a_run_have_settings_and_boxes_of_their_own;
-    a_worker_that_comes_up_again_is_given_what_it_held;
     a_worker_says_of_so_many_turns_that_it_holds_them;
     a_turn_is_given_back_with_its_calls_if_it_says_so;
     cards_come_with_the_step_that_wrote_them;
     the_tools_of_a_profile_bind_its_turns;
     a_turn_gives_others_its_own_session_and_no_other;
+}
+
+on_both! {
+    a_worker_that_comes_up_again_is_given_what_it_held;
+    a_worker_that_lost_the_lease_of_a_resumed_turn_is_given_it_again;
 }
 
 /// Writes a card that makes these calls.
@@ -158,6 +162,48 @@ async fn a_worker_that_comes_up_again_is_given_what_it_held(api: Api) {
     api.finish(&again[0], "success").await;
     assert_eq!(answers(&api, &again[0]).await.len(), 1);
     assert!(api.claim_with(claim("w1")).await.is_empty());
+}
+
+/// F-32, DP-15: the answer of a claim was lost that had brought a turn to go on with.
+async fn a_worker_that_lost_the_lease_of_a_resumed_turn_is_given_it_again(api: Api) {
+    let held = api.running("a1").await;
+    make(&api, &held, &["c1"]).await;
+    let suspend = json!({ "waiting_tool_call_ids": ["c1"], "resume_deadline_seconds": 60 });
+    api.verb(&held, ":suspend", suspend).await.expect(200);
+    let claim = |name: &str, start: bool| json!({ "worker_id": name, "start": start, "recover": true });
+    assert!(api.claim_with(claim("w1", true)).await.is_empty(), "it waits for its tool");
+    api.report(&held, "c1", json!({ "result": 1 })).await.expect(200);
+    let lost = api.claim_with(claim("w1", false)).await.remove(0);
+    assert_eq!(lost.lease["kind"], "resume");
+    assert!(api.claim_with(claim("w2", true)).await.is_empty(), "it is somebody else's");
+    let more = json!({ "worker_id": "w1", "start": true, "recover": true, "holding": [lost.turn] });
+    assert!(api.claim_with(more).await.is_empty(), "it says that it has it");
+    let again = api.claim_with(claim("w1", true)).await;
+    assert_eq!((again.len(), &again[0].turn, again[0].epoch), (1, &held.turn, lost.epoch + 1));
+    assert_eq!((&again[0].lease["kind"], &again[0].lease["status"]), (&json!("resume"), &json!("running")));
+    api.verb(&lost, ":start", json!({})).await.expect_error(401, "unauthenticated");
+    api.finish(&again[0], "success").await;
+    assert!(api.claim_with(claim("w1", true)).await.is_empty());
+}
+
+/// F-27: it does not look at what others hold, nor through every project.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_worker_that_comes_up_again_asks_for_its_own_turns() {
+    let (api, reads) = Api::counted().await;
+    let claim = |name: &str| json!({ "worker_id": name, "start": true, "recover": true });
+    let recover = async || {
+        let before = reads();
+        assert!(api.claim_with(claim("w1")).await.is_empty());
+        reads() - before
+    };
+    let alone = recover().await;
+    for n in 0..20 {
+        api.post("/projects", json!({ "project_id": format!("other-{n}") })).await.expect(201);
+        api.dispatch(&format!("a{n}")).await;
+    }
+    assert_eq!(api.claim_with(claim("w2")).await.len(), 20);
+    let among = recover().await;
+    assert!(among <= alone + 3, "{among} reads among others, {alone} alone");
 }
 
 async fn a_worker_says_of_so_many_turns_that_it_holds_them(api: Api) {
