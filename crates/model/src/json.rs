@@ -36,6 +36,12 @@ impl CanonicalJson {
         }
     }
 
+    /// A value made by ourselves, as nearly as there is a canonical text for it: NUL becomes U+FFFD, and what is nested past the
+    /// limit becomes its text.
+    pub fn nearest(value: &serde_json::Value) -> Self {
+        write::canonical(value).map_or_else(|| Self(write::nearest(value).into()), |text| Self(text.into()))
+    }
+
     /// Text read back from a store, which holds only canonical text.
     pub fn from_stored(text: &str) -> Self {
         Self(text.into())

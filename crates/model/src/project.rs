@@ -333,7 +333,7 @@ impl ProjectSettings {
     /// The stored form.
     pub fn to_json(&self) -> CanonicalJson {
         let value = serde_json::to_value(self).unwrap_or_default();
-        CanonicalJson::from_value(&value).unwrap_or_else(|_| CanonicalJson::empty_object())
+        CanonicalJson::nearest(&value)
     }
 
     /// The reverse of [`Self::to_json`]; unknown or damaged settings read as the defaults.

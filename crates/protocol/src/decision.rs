@@ -98,9 +98,10 @@ impl Moment {
     }
 }
 
-/// JSON made of ids, names and counters, which is always representable.
+/// JSON of our own making. What others said in it may have no canonical form, e.g. a name with NUL in a message; it is told as
+/// nearly as can be, and never left out (F-27).
 pub(crate) fn own_json(value: &Value) -> CanonicalJson {
-    CanonicalJson::from_value(value).unwrap_or_else(|_| CanonicalJson::empty_object())
+    CanonicalJson::nearest(value)
 }
 
 /// What to write, and what to tell the caller once it is written. An empty commit means there is nothing to do.

@@ -21,6 +21,38 @@ pub(super) fn string(text: &str) -> Option<String> {
     Some(out)
 }
 
+/// The canonical text of the value that is nearest to this one and has one.
+pub(super) fn nearest(value: &Value) -> String {
+    let mut out = String::with_capacity(64);
+    let representable = mended(value, limits::JSON_DEPTH);
+    if write(&representable, limits::JSON_DEPTH, &mut out).is_none() {
+        unreachable!("a mended value has a canonical text");
+    }
+    out
+}
+
+fn mended(value: &Value, depth: usize) -> Value {
+    match value {
+        Value::Null | Value::Bool(_) => value.clone(),
+        // No number of a tree is refused; if one were, its digits would be kept.
+        Value::Number(number) => match number::canonical(&number.to_string()) {
+            Ok(_) => value.clone(),
+            Err(_) => Value::String(number.to_string()),
+        },
+        Value::String(text) => Value::String(without_nul(text)),
+        Value::Array(_) | Value::Object(_) if depth == 0 => Value::String(without_nul(&value.to_string())),
+        Value::Array(items) => items.iter().map(|item| mended(item, depth - 1)).collect(),
+        Value::Object(members) => {
+            let member = |(key, value): (&String, &Value)| (without_nul(key), mended(value, depth - 1));
+            Value::Object(members.iter().map(member).collect())
+        }
+    }
+}
+
+fn without_nul(text: &str) -> String {
+    text.replace('\0', "\u{fffd}")
+}
+
 /// `depth` is how many levels may still be entered.
 fn write(value: &Value, depth: usize, out: &mut String) -> Option<()> {
     match value {
@@ -93,6 +125,16 @@ mod tests {
             assert!(canonical(&tree).is_some(), "{tree}");
         }
         assert_eq!(string("a\tb").as_deref(), Some(r#""a\tb""#));
+    }
+
+    /// F-27
+    #[test]
+    fn what_has_no_canonical_text_is_told_as_nearly_as_can_be() {
+        let told = |tree: &Value| nearest(tree);
+        assert_eq!(told(&json!({ "a\0": ["x\0y", 1] })), "{\"a\u{fffd}\":[\"x\u{fffd}y\",1]}");
+        assert_eq!(told(&nested(limits::JSON_DEPTH)), canonical(&nested(limits::JSON_DEPTH)).unwrap());
+        let deeper = told(&nested(limits::JSON_DEPTH + 2));
+        assert!(canonicalise(&deeper, "value").is_ok() && deeper.contains(r#"{\"k\":[1]}"#), "{deeper}");
     }
 
     /// SEC-07, SEC-08
