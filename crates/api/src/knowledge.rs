@@ -126,6 +126,10 @@ pub struct FoundOut {
 pub struct FoundList {
     /// The sections.
     pub items: Vec<FoundOut>,
+    /// The namespace has more passages than are compared by meaning (100,000), so that better ones may be missing; absent when
+    /// it has not.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub truncated: bool,
 }
 
 impl From<&FoundSection> for FoundOut {

@@ -25,7 +25,7 @@ pub use collect::{CollectRequest, Collected};
 pub use cost::{CostBy, CostQuery};
 pub use experience::{Noted, Saved};
 pub use explain::{Side, WhyAnswer};
-pub use knowledge::{Document, FoundSection, KnowledgeQuery, SourceView};
+pub use knowledge::{Document, FoundSection, FoundSections, KnowledgeQuery, SourceView};
 pub use preflight::WouldSend;
 pub use provider::{ContextProvider, Embedder, ProviderError, ProviderRequest, Reranker};
 pub(crate) use records::Records;

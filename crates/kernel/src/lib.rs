@@ -37,8 +37,9 @@ pub use batches::BatchView;
 pub use boxes::{BoxCards, BoxView};
 pub use context::{
     CallEntry, CallRequest, CollectRequest, Collected, ComposedCall, ContextConfig, ContextProvider, CostBy,
-    CostQuery, Document, Embedder, ExpandedCall, FoundSection, KnowledgeQuery, Noted, ProviderError,
-    ProviderRequest, Purpose, RenderedCall, Reranker, Saved, Side, SourceView, WhyAnswer, WouldSend,
+    CostQuery, Document, Embedder, ExpandedCall, FoundSection, FoundSections, KnowledgeQuery, Noted,
+    ProviderError, ProviderRequest, Purpose, RenderedCall, Reranker, Saved, Side, SourceView, WhyAnswer,
+    WouldSend,
 };
 pub use error::KernelError;
 pub use execute::{Caller, Done, Remember};

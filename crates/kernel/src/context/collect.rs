@@ -134,7 +134,7 @@ impl Kernel {
                 collected.or_warn("experience__context", made)
             }
             Layer::Knowledge => {
-                let made = self.knowledge_block(sources).await;
+                let made = self.knowledge_block(sources, &mut collected.warnings).await;
                 let (text, refs) = match made {
                     Ok(made) => made,
                     Err(error) => (collected.or_warn("knowledge__context", Err(error))?, vec![]),
@@ -186,6 +186,7 @@ impl Kernel {
     async fn knowledge_block(
         &self,
         sources: &mut Sources<'_>,
+        warnings: &mut Vec<String>,
     ) -> Result<(String, Vec<KnowledgeRef>), ProviderError> {
         let settings = sources.settings.knowledge.clone();
         if sources.mode().map_err(ProviderError::Configuration)? == Mode::Tool {
@@ -211,7 +212,14 @@ impl Kernel {
             Ok(found) => found,
             Err(error) => return Err(ProviderError::Failed(error.to_string())),
         };
-        let chunks: Vec<Chunk> = found.iter().map(chunk).collect();
+        if found.is_cut {
+            warnings.push(format!(
+                "knowledge__context may lack what fits best: {} passages of the namespace were compared by meaning, and there \
+                 are more",
+                cardwire_model::limits::VECTOR_SCAN
+            ));
+        }
+        let chunks: Vec<Chunk> = found.sections.iter().map(chunk).collect();
         let default = block::Limits::default();
         let limits = block::Limits {
             max_chunks: settings.max_chunks.map_or(default.max_chunks, |most| most as usize),

@@ -170,14 +170,14 @@ impl Kernel {
             score_threshold: None,
         };
         let Some(asked) = self.asked(&query).await? else { return Ok(vec![]) };
-        let best = self.best_passages(project, &query, &asked).await?;
+        let best = self.best_passages(project, &query, &asked).await?.candidates;
         let mut chosen = experience::choose(self.records(project, &best).await?, shown, prefer_success);
         let is_all = best.len() < query.top_k || query.top_k >= limits::EXPERIENCE_CANDIDATES;
         if is_all || experience::is_settled(&chosen, shown, prefer_success) {
             return Ok(chosen);
         }
         query.top_k = limits::EXPERIENCE_CANDIDATES;
-        let ranked = self.ranked_passages(project, &query, &asked).await?;
+        let ranked = self.ranked_passages(project, &query, &asked).await?.candidates;
         for some in ranked.chunks(RECORDS) {
             chosen.extend(self.records(project, some).await?);
             chosen = experience::choose(chosen, shown, prefer_success);

@@ -66,6 +66,23 @@ pub struct FoundSection {
     pub score: f64,
 }
 
+/// What was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FoundSections {
+    /// The sections, best first.
+    pub sections: Vec<FoundSection>,
+    /// There are more passages than are compared by meaning ([`limits::VECTOR_SCAN`]): something better may not be among
+    /// those found.
+    pub is_cut: bool,
+}
+
+/// Passages to choose from, or those that were chosen.
+pub(super) struct Pool {
+    pub(super) candidates: Vec<Candidate>,
+    /// See [`FoundSections::is_cut`].
+    is_cut: bool,
+}
+
 /// A document that is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceView {
@@ -154,9 +171,11 @@ impl Kernel {
         &self,
         project: &ProjectId,
         query: &KnowledgeQuery,
-    ) -> Result<Vec<FoundSection>, KernelError> {
+    ) -> Result<FoundSections, KernelError> {
         match self.find_passages(project, query).await {
-            Ok(chosen) => self.sections_of(project, chosen).await,
+            Ok(Pool { candidates, is_cut }) => {
+                Ok(FoundSections { sections: self.sections_of(project, candidates).await?, is_cut })
+            }
             Err(ProviderError::Configuration(invalid)) => Err(invalid.into()),
             Err(ProviderError::Failed(error)) => Err(KernelError::Retriever(error)),
             Err(ProviderError::Store(error)) => Err(error.into()),
@@ -164,14 +183,14 @@ impl Kernel {
     }
 
     /// The same, with the two ways to fail kept apart.
-    pub(crate) async fn find_passages(
+    async fn find_passages(
         &self,
         project: &ProjectId,
         query: &KnowledgeQuery,
-    ) -> Result<Vec<Candidate>, ProviderError> {
+    ) -> Result<Pool, ProviderError> {
         match self.asked(query).await? {
             Some(asked) => self.best_passages(project, query, &asked).await,
-            None => Ok(vec![]),
+            None => Ok(Pool { candidates: vec![], is_cut: false }),
         }
     }
 
@@ -200,10 +219,11 @@ impl Kernel {
         project: &ProjectId,
         query: &KnowledgeQuery,
         asked: &Asked,
-    ) -> Result<Vec<Candidate>, ProviderError> {
-        let pool = self.pool(project, &query.shelf, asked, rank::pool(query.top_k)).await?;
-        let pool = self.reranked(project, &query.text, pool).await?;
-        Ok(rank::choose(pool, &options(query)))
+    ) -> Result<Pool, ProviderError> {
+        let Pool { candidates, is_cut } =
+            self.pool(project, &query.shelf, asked, rank::pool(query.top_k)).await?;
+        let candidates = self.reranked(project, &query.text, candidates).await?;
+        Ok(Pool { candidates: rank::choose(candidates, &options(query)), is_cut })
     }
 
     /// The best by rank alone: as many as the query asks for are too many to be read beside the question.
@@ -212,9 +232,9 @@ impl Kernel {
         project: &ProjectId,
         query: &KnowledgeQuery,
         asked: &Asked,
-    ) -> Result<Vec<Candidate>, ProviderError> {
-        let pool = self.pool(project, &query.shelf, asked, query.top_k).await?;
-        Ok(rank::choose(pool, &options(query)))
+    ) -> Result<Pool, ProviderError> {
+        let Pool { candidates, is_cut } = self.pool(project, &query.shelf, asked, query.top_k).await?;
+        Ok(Pool { candidates: rank::choose(candidates, &options(query)), is_cut })
     }
 
     /// What is found by words and by meaning, at most so many by each; in no order.
@@ -224,9 +244,9 @@ impl Kernel {
         shelf: &Shelf,
         asked: &Asked,
         limit: usize,
-    ) -> Result<Vec<Candidate>, ProviderError> {
+    ) -> Result<Pool, ProviderError> {
         let mut found: HashMap<(String, u32), Candidate> = HashMap::new();
-        let mut lists: Vec<Vec<(String, u32)>> = vec![];
+        let (mut lists, mut is_cut): (Vec<Vec<(String, u32)>>, _) = (vec![], false);
         if let Some(terms) = &asked.terms {
             let search = SearchQuery { shelf: shelf.clone(), terms: terms.clone(), limit };
             let hits = self.store.search(project, &search).await.map_err(ProviderError::Store)?;
@@ -235,18 +255,20 @@ impl Kernel {
         }
         if let Some(meaning) = &asked.meaning {
             let near = self.nearest(project, shelf, meaning, limit).await?;
-            lists.push(near.iter().map(|near| (near.source_id.clone(), near.part)).collect());
-            for near in near {
+            is_cut = near.is_cut;
+            lists.push(near.candidates.iter().map(|near| (near.source_id.clone(), near.part)).collect());
+            for near in near.candidates {
                 found.insert((near.source_id.clone(), near.part), near);
             }
         }
         if lists.len() == 1 {
-            return Ok(found.into_values().collect());
+            return Ok(Pool { candidates: found.into_values().collect(), is_cut });
         }
         let lists: Vec<&[(String, u32)]> = lists.iter().map(Vec::as_slice).collect();
         let fused = rank::rrf(&lists, rank::RRF_K);
         let scored = fused.into_iter();
-        Ok(scored.filter_map(|(key, score)| Some(Candidate { score, ..found.remove(&key)? })).collect())
+        let scored = scored.filter_map(|(key, score)| Some(Candidate { score, ..found.remove(&key)? }));
+        Ok(Pool { candidates: scored.collect(), is_cut })
     }
 
     /// The same with scores by whoever reads them beside the question, if somebody does.
@@ -275,21 +297,21 @@ impl Kernel {
         Ok(scored.map(|(one, score)| Candidate { score, ..one }).collect())
     }
 
-    /// The passages nearest in meaning: every one is looked at.
+    /// The passages nearest in meaning: every one is looked at, up to [`limits::VECTOR_SCAN`].
     async fn nearest(
         &self,
         project: &ProjectId,
         shelf: &Shelf,
         asked: &[f32],
         limit: usize,
-    ) -> Result<Vec<Candidate>, KernelError> {
+    ) -> Result<Pool, KernelError> {
         let (mut after, mut near, mut seen): (_, Vec<Candidate>, usize) = (None, vec![], 0);
         loop {
             let page = self.store.passages(project, shelf, after.as_ref(), limits::PAGE_MAX).await?;
             let Some(last) = page.last() else { break };
             after = Some((last.source.clone(), last.part));
             seen += page.len();
-            let ended = page.len() < limits::PAGE_MAX || seen >= limits::VECTOR_SCAN;
+            let ended = page.len() < limits::PAGE_MAX;
             for passage in page {
                 let Some(embedding) = &passage.embedding else { continue };
                 let floats: Vec<f32> = embedding.floats().collect();
@@ -308,8 +330,19 @@ impl Kernel {
             if ended {
                 break;
             }
+            if seen >= limits::VECTOR_SCAN {
+                let is_cut = !self.store.passages(project, shelf, after.as_ref(), 1).await?.is_empty();
+                if is_cut {
+                    tracing::warn!(
+                        %project, namespace = %shelf.namespace, compared = seen,
+                        "a namespace has more passages than are compared by meaning: the rest was left out; \
+                         use several namespaces, or search by words as well"
+                    );
+                }
+                return Ok(Pool { candidates: near, is_cut });
+            }
         }
-        Ok(near)
+        Ok(Pool { candidates: near, is_cut: false })
     }
 
     async fn sections_of(

@@ -47,7 +47,8 @@ pub(crate) async fn search(request: Request) -> Answer {
         score_threshold: score_threshold(request.text("score_threshold"))?,
     };
     let found = request.state.kernel.search_sections(request.project()?, &query).await?;
-    respond::ok(&FoundList { items: found.iter().map(FoundOut::from).collect() })
+    let items = found.sections.iter().map(FoundOut::from).collect();
+    respond::ok(&FoundList { items, truncated: found.is_cut })
 }
 
 pub(crate) async fn remove(request: Request) -> Answer {

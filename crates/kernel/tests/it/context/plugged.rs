@@ -121,7 +121,7 @@ async fn kn_02_meanings_find_what_words_do_not_and_are_joined_with_them() {
         score_threshold: None,
     };
     let first = async |text: &str, method| {
-        let found = desk.kernel.search_sections(&desk.project, &query(text, method)).await.unwrap();
+        let found = desk.kernel.search_sections(&desk.project, &query(text, method)).await.unwrap().sections;
         found.first().map(|found| found.source_id.clone())
     };
     assert_eq!(first("vessel", Some(Method::FullText)).await, None);
@@ -171,11 +171,11 @@ async fn kn_02_whoever_reads_what_was_found_has_the_last_word() {
             assert!(matches!(found, Err(KernelError::Retriever(_))));
             continue;
         }
-        let names: Vec<String> = found.unwrap().into_iter().map(|found| found.source_id).collect();
+        let names: Vec<String> = found.unwrap().sections.into_iter().map(|found| found.source_id).collect();
         assert_eq!(names, ["short.md", "long.md"]);
         // The threshold is for the last score.
         let short = desk.kernel.search_sections(&desk.project, &query(Some(-10.0))).await.unwrap();
-        assert_eq!(short.len(), 1);
+        assert_eq!(short.sections.len(), 1);
     }
 }
 
