@@ -76,9 +76,10 @@ pub(crate) async fn hear(client: Client, kernel: Arc<Kernel>, mut stop: Stop) {
                 };
                 let Some(message) = message else { break };
                 // Whatever else a message says is not looked at: it could be anybody's.
-                if let Some(target) = subjects::target_of(&message.subject) {
+                if let Some((project, target)) = subjects::doorbell(&message.subject) {
                     metrics::counter!("cardwire_doorbells_received_total").increment(1);
                     kernel.wake(&target);
+                    kernel.heard_of(&project);
                 }
             },
             Err(error) => tracing::warn!(%error, "cannot listen for doorbells"),

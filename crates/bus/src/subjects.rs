@@ -15,11 +15,12 @@ pub(crate) fn wakeup(project: &ProjectId, channel: &Channel, target: &WorkerTarg
     format!("cg.v1.{project}.{channel}.cmd.agent.{target}.wakeup")
 }
 
-/// Whom a doorbell is for; `None` when the subject is not one of ours.
-pub(crate) fn target_of(subject: &str) -> Option<WorkerTarget> {
-    let mut parts = subject.split('.').skip(6);
-    let target = parts.next()?.parse().ok()?;
-    (parts.next() == Some("wakeup") && parts.next().is_none()).then_some(target)
+/// In which project a doorbell rings, and for whom; `None` when the subject is not one of ours.
+pub(crate) fn doorbell(subject: &str) -> Option<(ProjectId, WorkerTarget)> {
+    let mut parts = subject.split('.').skip(2);
+    let project = parts.next()?.parse().ok()?;
+    let target = parts.nth(3)?.parse().ok()?;
+    (parts.next() == Some("wakeup") && parts.next().is_none()).then_some((project, target))
 }
 
 /// Where tools hear of calls.
@@ -47,17 +48,17 @@ mod tests {
     fn a_call_goes_to_the_tools_of_its_target() {
         let subject = tool_call(&"p".parse().unwrap(), &Channel::public(), &"ocr".parse().unwrap());
         assert_eq!(subject, "cg.v1.p.public.cmd.tool.ocr.call");
-        assert_eq!(target_of(&subject), None, "it wakes no worker");
+        assert_eq!(doorbell(&subject), None, "it wakes no worker");
     }
 
     #[test]
-    fn a_doorbell_names_whom_it_is_for() {
+    fn a_doorbell_names_its_project_and_whom_it_is_for() {
         let subject =
             wakeup(&"p".parse().unwrap(), &Channel::public(), &"workers".parse::<WorkerTarget>().unwrap());
         assert_eq!(subject, "cg.v1.p.public.cmd.agent.workers.wakeup");
-        assert_eq!(target_of(&subject), "workers".parse().ok());
+        assert_eq!(doorbell(&subject), Some(("p".parse().unwrap(), "workers".parse().unwrap())));
         for other in ["cg.v1.p.public.cmd.agent.workers", "cg.v1.p.public.cmd.agent.w.wakeup.x", "", "a.b"] {
-            assert_eq!(target_of(other), None, "{other}");
+            assert_eq!(doorbell(other), None, "{other}");
         }
     }
 }

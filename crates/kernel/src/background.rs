@@ -22,6 +22,7 @@ const SEAL_BREATHS: usize = 100;
 pub(crate) fn start(kernel: &Arc<Kernel>) {
     let tasks = kernel.tasks();
     tasks.keep("numbering", job(Arc::clone(kernel), Kernel::keep_numbering));
+    tasks.keep("following", job(Arc::clone(kernel), Kernel::keep_following));
     tasks.keep("sealing", job(Arc::clone(kernel), Kernel::keep_sealing));
     tasks.keep("forgetting", job(Arc::clone(kernel), Kernel::keep_forgetting));
     tasks.keep("watching", job(Arc::clone(kernel), Kernel::keep_watching));
@@ -39,13 +40,19 @@ impl Kernel {
                 () = tokio::time::sleep(LOOK_EVERY) => false,
                 () = stop.stopped() => return,
             };
+            // Taken before the round: what comes meanwhile is perhaps not of it.
+            let feeds = self.changes.feeds.unnumbered();
             match self.store.number_events().await {
                 Ok(numbered) => {
+                    self.changes.feeds.numbered(feeds);
                     if told || numbered > 0 {
                         self.changes.numbered();
                     }
                 }
-                Err(error) => tracing::warn!(%error, "could not number events"),
+                Err(error) => {
+                    feeds.into_iter().for_each(|feed| self.changes.feeds.committed(feed));
+                    tracing::warn!(%error, "could not number events");
+                }
             }
             tokio::select! {
                 () = tokio::time::sleep(NUMBER_PAUSE) => {}

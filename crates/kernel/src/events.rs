@@ -1,8 +1,12 @@
 //! Reading the event log, and knowing when it may have grown.
 
-use crate::{Kernel, KernelError};
-use cardwire_model::{Event, ProjectId, limits};
+use crate::{
+    Kernel, KernelError,
+    follow::{Feed, Feeds},
+};
+use cardwire_model::{Commit, Event, ProjectId, limits};
 use cardwire_store::EventFilter;
+use std::sync::Arc;
 use tokio::sync::{Notify, watch};
 
 /// Hints, never truth: whoever misses one finds the same rows a moment later.
@@ -13,16 +17,37 @@ pub(crate) struct Changes {
     pub(crate) to_number: Notify,
     /// There are audit rows to seal.
     pub(crate) to_seal: Notify,
+    /// Those who follow logs.
+    pub(crate) feeds: Feeds,
 }
 
 impl Default for Changes {
     fn default() -> Self {
-        Self { numbered: watch::Sender::new(0), to_number: Notify::new(), to_seal: Notify::new() }
+        let (to_number, to_seal) = (Notify::new(), Notify::new());
+        Self { numbered: watch::Sender::new(0), to_number, to_seal, feeds: Feeds::default() }
     }
 }
 
+/// What a commit adds to logs.
+pub(crate) struct Changed {
+    events: bool,
+    audit: bool,
+    feed: Option<Arc<Feed>>,
+}
+
 impl Changes {
-    pub(crate) fn committed(&self, events: bool, audit: bool) {
+    /// What it will have added.
+    pub(crate) fn by(&self, commit: &Commit) -> Changed {
+        let (events, audit) = (!commit.events.is_empty(), !commit.audit.is_empty());
+        let feed = commit.realm.project().filter(|_| events).and_then(|project| self.feeds.of(project));
+        Changed { events, audit, feed }
+    }
+
+    /// It has.
+    pub(crate) fn committed(&self, Changed { events, audit, feed }: Changed) {
+        if let Some(feed) = feed {
+            self.feeds.committed(feed);
+        }
         if events {
             self.to_number.notify_one();
         }
@@ -74,5 +99,13 @@ impl Kernel {
     /// Changes whenever there may be something new to read. A hint: also look now and then without it.
     pub fn log_changes(&self) -> watch::Receiver<u64> {
         self.changes.numbered.subscribe()
+    }
+
+    /// Somebody elsewhere may have written to the log of this project.
+    pub fn heard_of(&self, project: &ProjectId) {
+        if let Some(feed) = self.changes.feeds.of(project) {
+            self.changes.feeds.committed(feed);
+            self.changes.to_number.notify_one();
+        }
     }
 }

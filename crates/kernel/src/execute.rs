@@ -211,7 +211,7 @@ impl Kernel {
         let started = if served.is_empty() { vec![] } else { recall::leased(&commit) };
         let left = self.recall.prepare(&commit, started);
         let follow_up = FollowUp::of(&commit);
-        let (events, audit) = (!commit.events.is_empty(), !commit.audit.is_empty());
+        let changed = self.changes.by(&commit);
         let rings = doorbell::rings(&commit);
         let told = Told::of(&commit);
         let span = tracing::trace_span!(
@@ -238,7 +238,7 @@ impl Kernel {
         metrics::histogram!("cardwire_commit_seconds").record(self.seconds_since(begun));
         if outcome.is_ok() {
             told.tell();
-            self.changes.committed(events, audit);
+            self.changes.committed(changed);
             rings.iter().for_each(|ring| self.ring(ring));
         }
         outcome.map(|()| follow_up)

@@ -16,6 +16,7 @@ mod error;
 mod events;
 mod execute;
 mod facts;
+mod follow;
 mod handoffs;
 mod handover;
 pub mod ids;
@@ -44,6 +45,7 @@ pub use context::{
 pub use error::KernelError;
 pub use execute::{Caller, Done, Remember};
 pub use facts::NewCard;
+pub use follow::Follower;
 pub use handoffs::{HandoffView, NewHandoff, Results};
 pub use handover::{Preflight, WouldPack};
 pub use kernel::{Kernel, KernelConfig};

@@ -1,25 +1,18 @@
 //! The event log as server-sent events (API-13). A stream reads the durable log, so it resumes exactly on any
-//! instance; what wakes it is only a hint.
+//! instance; it sleeps until its own project has news (F-25). A revoked token or a deleted project ends it.
 
-use crate::{
-    error::{Answer, ApiError},
-    request::Request,
-    state::State,
-};
+use crate::{error::Answer, request::Request, state::State};
 use axum::response::{
     IntoResponse,
     sse::{Event as SseEvent, KeepAlive, Sse},
 };
 use cardwire_api::events::EventOut;
-use cardwire_kernel::{spawn::Stop, store::EventFilter};
-use cardwire_model::{Event, Invalid, ProjectId};
+use cardwire_kernel::{Follower, spawn::Stop, store::EventFilter};
+use cardwire_model::Invalid;
 use futures_util::stream;
-use std::{collections::VecDeque, convert::Infallible, sync::Arc, time::Duration};
-use tokio::sync::watch;
+use std::{convert::Infallible, sync::Arc, time::Duration};
 
 const HEARTBEAT: Duration = Duration::from_secs(15);
-/// How long a stream waits for a hint before it looks by itself.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 pub(crate) async fn read(request: Request) -> Answer {
     let after = match request.headers.get("last-event-id") {
@@ -41,14 +34,10 @@ pub(crate) async fn read(request: Request) -> Answer {
         trace_id: request.printable("trace_id")?,
     };
     let kernel = &request.state.kernel;
+    let follower = kernel.follow_log(request.project()?, request.by()?.secret.hash(), after, filter);
     let reader = Reader {
-        project: request.project()?.clone(),
-        secret: request.by()?.secret.expose().to_owned(),
-        after,
-        filter,
-        follow: request.flag("follow")?.unwrap_or(true),
-        ready: VecDeque::new(),
-        changes: kernel.log_changes(),
+        follower,
+        goes_on: request.flag("follow")?.unwrap_or(true),
         stop: kernel.tasks().stop(),
         state: Arc::clone(&request.state),
     };
@@ -62,55 +51,39 @@ pub(crate) async fn read(request: Request) -> Answer {
 
 struct Reader {
     state: Arc<State>,
-    project: ProjectId,
-    secret: String,
-    /// How far the log was gone through. Events up to here that are wanted were sent, or are ready.
-    after: u64,
-    filter: EventFilter,
-    follow: bool,
-    ready: VecDeque<Event>,
-    changes: watch::Receiver<u64>,
+    follower: Follower,
+    /// It does not end where the log does.
+    goes_on: bool,
     stop: Stop,
 }
 
 impl Reader {
     /// The next event; `None` ends the stream.
     async fn next(&mut self) -> Option<SseEvent> {
+        let kernel = &self.state.kernel;
         loop {
-            if let Some(event) = self.ready.pop_front() {
-                let out = EventOut::new(&self.project, &event);
-                let data = serde_json::to_string(&out).ok()?;
-                return Some(SseEvent::default().id(event.position.to_string()).event(out.kind).data(data));
+            if let Some((project, event)) = self.follower.next_read() {
+                return told(&EventOut::new(project, event));
             }
-            self.changes.borrow_and_update();
-            match self.look().await {
-                Ok(events) if events.is_empty() => {
-                    if !self.follow {
-                        return None;
-                    }
-                    tokio::select! {
-                        _ = self.changes.changed() => {}
-                        () = tokio::time::sleep(LOOK_EVERY) => {}
-                        () = self.stop.stopped() => return None,
-                    }
-                }
-                Ok(events) => self.ready = events.into(),
+            // On the heap, and gone while nothing happens: of thousands of streams, most wait.
+            match Box::pin(kernel.follow_on(&mut self.follower)).await {
+                Ok(true) => {}
+                Ok(false) if !self.goes_on => return None,
+                Ok(false) => tokio::select! {
+                    () = self.follower.hint() => {}
+                    () = self.stop.stopped() => return None,
+                },
                 // The client comes back with the last id it has seen.
                 Err(error) => {
-                    tracing::warn!(error = %error.message, "an event stream ended");
+                    tracing::warn!(%error, "an event stream ended");
                     return None;
                 }
             }
         }
     }
+}
 
-    /// A revoked token or a deleted project ends the stream as it would end any other request.
-    async fn look(&mut self) -> Result<Vec<Event>, ApiError> {
-        let kernel = &self.state.kernel;
-        kernel.authenticate(&self.secret).await?;
-        kernel.live_project(&self.project).await?;
-        let (events, until) = kernel.events_until(&self.project, self.after, &self.filter).await?;
-        self.after = until;
-        Ok(events)
-    }
+fn told(event: &EventOut) -> Option<SseEvent> {
+    let data = serde_json::to_string(event).ok()?;
+    Some(SseEvent::default().id(event.position.to_string()).event(event.kind).data(data))
 }

@@ -184,7 +184,7 @@ impl Kernel {
         for (project, claimed) in &mut *decided.claims() {
             lost.extend(std::mem::take(&mut claimed.lost).into_iter().map(|agent| (project.clone(), agent)));
             if applied.contains(project) {
-                self.changes.committed(!claimed.commit.events.is_empty(), false);
+                self.changes.committed(self.changes.by(&claimed.commit));
                 let started = std::mem::take(&mut claimed.started);
                 if let Some(left) = self.recall.prepare(&claimed.commit, started) {
                     self.recall.keep(left);

@@ -25,6 +25,7 @@ mod pack;
 mod projects;
 mod roster;
 mod sessions;
+mod streams;
 mod support;
 mod system;
 mod teams;
