@@ -261,7 +261,7 @@ async fn look_up<T>(
     let found = look.await;
     let outcome = match &found {
         Ok(_) => Found::Holder,
-        Err(KernelError::Unauthenticated) => Found::Nobody,
+        Err(KernelError::Unauthenticated | KernelError::TokenEnded(_)) => Found::Nobody,
         Err(_) => Found::Unclear,
     };
     state.lookups.ended(&leave, outcome);

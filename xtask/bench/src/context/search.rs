@@ -68,7 +68,7 @@ pub(super) async fn run(
             let begun = Instant::now();
             let found = world.kernel.search_sections(&world.project, &query).await?;
             latencies.add(begun.elapsed());
-            ensure!(!found.is_empty(), "{} finds nothing", query.text);
+            ensure!(!found.sections.is_empty(), "{} finds nothing", query.text);
         }
         line(case, &latencies);
     }
