@@ -36,6 +36,7 @@ pub mod token;
 pub mod token_count;
 pub mod trace;
 pub mod turn;
+pub mod web_address;
 
 pub use audit::{AuditAction, AuditRow, AuditVerdict, ChainHead, NewAudit};
 pub use batch::{Batch, BatchStatus, Branch, BranchEnd, BranchKey, BranchStatus, CloseReason, Grant, Sweep};
@@ -76,3 +77,4 @@ pub use todo::{Todo, TodoItem, TodoStatus};
 pub use token::{Scope, Token, TokenEnd, TokenSecret};
 pub use trace::{SpanId, TraceParent};
 pub use turn::{Head, HeadGuard, Live, LiveState, Nudge, Status, TaskStatus, TurnEpoch};
+pub use web_address::check_web_address;

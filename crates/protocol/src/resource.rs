@@ -30,7 +30,10 @@ pub const fn rival(kind: ResourceKind) -> Option<ResourceKind> {
 /// Whether the text is a document of this kind. The refusal names the member.
 pub fn check(kind: ResourceKind, content: &CanonicalJson) -> Result<(), Invalid> {
     match kind {
-        ResourceKind::Tool => tool::Tool::parse(content).map(drop),
+        ResourceKind::Tool => {
+            tool::Tool::parse(content)?;
+            tool::check_address(content)
+        }
         ResourceKind::Recipe => Recipe::parse(content).map(drop),
         ResourceKind::Team => team::check(content),
         // What is in a package is for the crate `handoff` to judge.

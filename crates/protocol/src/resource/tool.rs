@@ -3,7 +3,7 @@
 
 use super::{object, objects, only, text};
 use crate::turn::report::AfterExecution;
-use cardwire_model::{CanonicalJson, Invalid, ToolTarget, limits};
+use cardwire_model::{CanonicalJson, Invalid, ToolTarget, check_web_address, limits};
 use serde_json::{Map, Value};
 
 /// What a tool may say.
@@ -66,6 +66,18 @@ impl Tool {
                 Some(_) => return Err(Invalid::field("approval", "must be one of none, required")),
             },
         })
+    }
+}
+
+/// Where a tool is called over HTTP is an address that calls can go to, without credentials (SEC-09). This is asked when a
+/// tool is written, not when it is read: older ones stay readable.
+pub(super) fn check_address(content: &CanonicalJson) -> Result<(), Invalid> {
+    match content.to_value().pointer("/target/url") {
+        None | Some(Value::Null) => Ok(()),
+        Some(Value::String(url)) => {
+            check_web_address(url).map_err(|reason| Invalid::field("target/url", reason))
+        }
+        Some(_) => Err(Invalid::field("target/url", "must be a text")),
     }
 }
 
@@ -137,6 +149,27 @@ mod tests {
         assert_eq!(parse(&json!({ "parameters": schema, "description": null })), Ok(plain));
         let on_bus = json!({ "target": { "nats": "a-B_1", "reply": true, "wait_seconds": 604_800 } });
         assert_eq!(parse(&on_bus), Ok(plain));
+    }
+
+    /// F-39, SEC-08
+    #[test]
+    fn a_tool_is_called_at_an_address_without_credentials_or_not_written() {
+        let check = |tool: Value| {
+            let content = CanonicalJson::from_value(&tool).unwrap();
+            crate::resource::check(cardwire_model::ResourceKind::Tool, &content)
+        };
+        for legal in
+            [json!({}), json!({ "target": { "url": "https://x/y" } }), json!({ "target": { "a": 1 } })]
+        {
+            assert_eq!(check(legal.clone()), Ok(()), "{legal}");
+        }
+        for wrong in
+            [json!("file:///etc/passwd"), json!("gopher://x"), json!("http://me:hunter2@x"), json!(7)]
+        {
+            let tool = json!({ "target": { "url": wrong } });
+            assert_eq!(check(tool.clone()).unwrap_err().field_name(), "target/url", "{tool}");
+            assert!(parse(&tool).is_ok(), "what is kept already can be read");
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::check_tags;
 use crate::{Decision, Moment, Rejection, pmo::policy};
 use cardwire_model::{
     AuditAction, BoxHead, BoxId, Card, Commit, Entry, Invalid, NewBox, Profile, ProfileName, ProjectId,
-    Revision, Snapshot, WorkerTarget, Write,
+    Revision, Snapshot, WorkerTarget, Write, check_web_address,
 };
 use serde_json::{Value, json};
 
@@ -44,6 +44,7 @@ pub fn decide(
     let content = command.card.content.to_value();
     policy::check_shape(content.get("delegation_policy"))?;
     check_sizes(&content["llm_config"])?;
+    check_address(&content["llm_config"])?;
     let existing = snapshot.profile.as_ref();
     if let (Some(profile), Some(card)) = (existing, &command.current)
         && profile.deleted_at.is_none()
@@ -92,9 +93,33 @@ fn check_sizes(config: &Value) -> Result<(), Invalid> {
     Ok(())
 }
 
+/// Where a model is said to be, with nothing in it that must not be kept (SEC-09).
+fn check_address(config: &Value) -> Result<(), Invalid> {
+    match &config["base_url"] {
+        Value::Null => Ok(()),
+        Value::String(url) => {
+            check_web_address(url).map_err(|reason| Invalid::field("llm_config/base_url", reason))
+        }
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+            Err(Invalid::field("llm_config/base_url", "must be a text"))
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// F-39, SEC-08
+    #[test]
+    fn a_model_is_at_an_address_without_credentials() {
+        let check = |url: Value| check_address(&json!({ "base_url": url }));
+        assert_eq!((check(Value::Null), check(json!("http://127.0.0.1:1/v1"))), (Ok(()), Ok(())));
+        for wrong in [json!("file:///etc"), json!("http://me:hunter2@x"), json!(7)] {
+            assert_eq!(check(wrong.clone()).unwrap_err().field_name(), "llm_config/base_url", "{wrong}");
+        }
+        assert_eq!(check_address(&Value::Null), Ok(()));
+    }
 
     /// OB-03, API-06
     #[test]

@@ -52,6 +52,12 @@ fn team() -> Value {
     })
 }
 
+fn team_with(member: &str, value: Value) -> Value {
+    let mut team = team();
+    team[member] = value;
+    team
+}
+
 /// API-07
 async fn a_document_is_written_read_changed_and_deleted(api: Api) {
     let tool = json!({
@@ -132,7 +138,7 @@ async fn there_is_one_plan(api: Api) {
     }
 }
 
-/// API-06, PM-20, SEC-08
+/// API-06, PM-20, SEC-08, F-39
 async fn what_is_no_document_is_refused_by_name(api: Api) {
     let twice = json!({ "process": "react", "agents": [{ "id": "a" }, { "id": "a" }] });
     for (path, body, field) in [
@@ -140,6 +146,8 @@ async fn what_is_no_document_is_refused_by_name(api: Api) {
         ("tools/x", json!({ "after_execution": "resume" }), "after_execution"),
         ("tools/x", json!({ "parameters": { "type": "array" } }), "parameters/type"),
         ("tools/x", json!({ "target": "https://x" }), "target"),
+        ("tools/x", json!({ "target": { "url": "file:///etc/passwd" } }), "target/url"),
+        ("tools/x", json!({ "target": { "url": "http://me:hunter2@x/" } }), "target/url"),
         ("tools/x", json!({ "name": "y" }), "name"),
         ("tools/x", json!({ "name": 1 }), "name"),
         ("tools/x", json!([]), "body"),
@@ -152,6 +160,16 @@ async fn what_is_no_document_is_refused_by_name(api: Api) {
         ("teams/x", json!({ "process": "react", "agents": [] }), "agents"),
         ("teams/x", twice, "agents/1/id"),
         ("teams/x", json!({ "process": "react", "agents": [{ "id": "a" }], "proces": 1 }), "proces"),
+        (
+            "teams/x",
+            team_with("model", json!({ "provider": "openai", "model": "m", "base_url": "file:///x" })),
+            "model/base_url",
+        ),
+        (
+            "teams/x",
+            team_with("tools", json!([{ "name": "t", "target": { "url": "gopher://x" } }])),
+            "target/url",
+        ),
     ] {
         let reply = put(&api, path, &body).await;
         reply.expect_error(400, "bad_request");

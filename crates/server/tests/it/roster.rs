@@ -82,6 +82,7 @@ async fn bad_profiles_are_refused(api: Api) {
         (with("tags", json!("x")), "tags"),
         (with("tags", json!([""])), "tags/0"),
         (with("llm_config", json!([])), "llm_config"),
+        (with("llm_config", json!({ "base_url": "http://me:hunter2@x/" })), "llm_config/base_url"),
         (with("allowed_tools", json!({})), "allowed_tools"),
         (with("must_end_with", json!(7)), "must_end_with"),
         (with("profile_box_id", json!("x")), "profile_box_id"),
