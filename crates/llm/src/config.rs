@@ -3,7 +3,7 @@
 //! Where keys come from is the caller's business. Invariant: an error names the field and holds no key.
 
 use crate::{ChatModel, ModelInfo, Prices, Remote, Retry, Script, Scripted, http, with_retry};
-use cardwire_model::Provider;
+use cardwire_model::{Provider, limits};
 use secrecy::SecretString;
 use serde::Deserialize;
 use serde_json::Value;
@@ -79,7 +79,8 @@ pub fn build(config: &Value, keys: &dyn Keys) -> Result<Arc<dyn ChatModel>, Conf
     if retries == 0 {
         return Ok(model);
     }
-    Ok(with_retry(model, Retry { attempts: retries + 1, base: RETRY_BASE, max: RETRY_MAX }))
+    let asked = Duration::from_secs(limits::RETRY_AFTER_SECONDS);
+    Ok(with_retry(model, Retry { attempts: retries + 1, base: RETRY_BASE, max: RETRY_MAX, asked }))
 }
 
 /// Whether this object describes a model, as far as can be said without its key and without asking anybody.

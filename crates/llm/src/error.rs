@@ -26,6 +26,8 @@ pub enum ModelError {
     Overloaded {
         /// See [`Self::Authentication`].
         message: String,
+        /// See [`Self::RateLimited`].
+        retry_after: Option<Duration>,
     },
     /// No whole answer in time.
     #[error("timeout: {message}")]
@@ -118,6 +120,35 @@ impl ModelError {
         }
     }
 
+    /// How long the provider wants to be left alone, if it says so.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::RateLimited { retry_after, .. } | Self::Overloaded { retry_after, .. } => *retry_after,
+            Self::Authentication { .. }
+            | Self::Timeout { .. }
+            | Self::Network { .. }
+            | Self::ContextLength { .. }
+            | Self::BadRequest { .. }
+            | Self::Filtered { .. }
+            | Self::Server { .. }
+            | Self::Malformed { .. }
+            | Self::Failed { .. }
+            | Self::NoRule { .. } => None,
+        }
+    }
+
+    /// The same error, saying that the wait it asks for is longer than anybody waits.
+    pub(crate) fn not_waited_for(mut self, most: Duration) -> Self {
+        if let (Some(asked), Self::RateLimited { message, .. } | Self::Overloaded { message, .. }) =
+            (self.retry_after(), &mut self)
+        {
+            let (asked, most) = (asked.as_secs(), most.as_secs());
+            *message =
+                format!("{message}; it asks to wait {asked} s, and no call waits longer than {most} s");
+        }
+        self
+    }
+
     /// Whether the same request may be answered later.
     pub fn is_retryable(&self) -> bool {
         match self {
@@ -144,7 +175,7 @@ impl ModelError {
         Some(match plain.as_str() {
             "authentication" => Self::Authentication { message },
             "ratelimited" => Self::RateLimited { message, retry_after: None },
-            "overloaded" => Self::Overloaded { message },
+            "overloaded" => Self::Overloaded { message, retry_after: None },
             "timeout" => Self::Timeout { message },
             "network" => Self::Network { message },
             "contextlength" | "contextlengthexceeded" | "contextoverflow" | "overflow" => {

@@ -54,7 +54,7 @@ fn classify(
         401 | 403 => ModelError::Authentication { message },
         429 => ModelError::RateLimited { message, retry_after },
         408 | 504 => ModelError::Timeout { message },
-        503 | 529 => ModelError::Overloaded { message },
+        503 | 529 => ModelError::Overloaded { message, retry_after },
         500.. => ModelError::Server { message },
         413 => ModelError::ContextLength { message },
         _ if has(&TOO_LONG_CODES) || says_too_long(error) => ModelError::ContextLength { message },

@@ -31,6 +31,6 @@ pub use config::{ConfigError, Keys, ModelConfig, build, check};
 pub use error::ModelError;
 pub use recorded::Recorded;
 pub use remote::Remote;
-pub use retry::{Retry, Retrying, with_retry};
+pub use retry::{Retry, Retrying, spread, with_retry};
 pub use scripted::{Script, Scripted};
 pub use usage::{Prices, Usage};

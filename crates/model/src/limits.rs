@@ -154,6 +154,8 @@ pub const CHUNK_BYTES: usize = 512 * 1024;
 pub const HOLDING_TURNS: usize = 10_000;
 /// Longest answer of a tool elsewhere: it becomes a card.
 pub const TOOL_ANSWER_BYTES: usize = 512 * KIB;
+/// The longest wait that a provider of models may ask for with `Retry-After`. One that asks for more is not asked again.
+pub const RETRY_AFTER_SECONDS: u64 = 120;
 /// Longest name of a tool that a model is offered; providers take no longer one.
 pub const OFFERED_NAME_CHARS: usize = 64;
 /// Most MCP servers of one worker.

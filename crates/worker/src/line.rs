@@ -4,13 +4,15 @@ use crate::{
     port::{Ask, Key, Method, Port, Reply},
     trouble::Trouble,
 };
+use cardwire_llm::spread;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use std::{sync::Arc, time::Duration};
 
 /// Where turns are claimed.
 pub(crate) const CLAIM: &str = "/l0/claim";
-/// Pauses between two attempts. A server that restarts is back within this.
+/// Pauses between two attempts, each a little longer for some than for others: turns that met a server that restarts do not
+/// all come back at once. It is back within this.
 const PAUSES_MS: [u64; 9] = [50, 100, 250, 500, 1_000, 2_000, 5_000, 10_000, 20_000];
 
 /// Whether a request is asked again when no answer came.
@@ -68,7 +70,7 @@ impl Line {
     }
 
     async fn ask(&self, ask: Ask<'_>, may_repeat: bool) -> Result<Value, Trouble> {
-        let mut pauses = PAUSES_MS.into_iter();
+        let mut pauses = (1..).zip(PAUSES_MS);
         loop {
             let trouble = match self.port.ask(&ask).await {
                 Ok(Reply { status: 200..=299, body }) => return Ok(body),
@@ -80,8 +82,9 @@ impl Line {
                 Ok(Reply { status, body }) => return Err(Trouble::of(status, &body)),
                 Err(unreachable) => Trouble::Unreachable(unreachable.0),
             };
-            let Some(pause) = pauses.next().filter(|_| may_repeat) else { return Err(trouble) };
-            tokio::time::sleep(Duration::from_millis(pause)).await;
+            let Some((failures, pause)) = pauses.next().filter(|_| may_repeat) else { return Err(trouble) };
+            // The path names the turn.
+            tokio::time::sleep(spread(Duration::from_millis(pause), &ask.path, failures)).await;
         }
     }
 }

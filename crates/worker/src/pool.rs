@@ -17,7 +17,7 @@ use crate::{
     tools::external::External,
     trouble::{Logged, Trouble},
 };
-use cardwire_llm::Keys;
+use cardwire_llm::{Keys, spread};
 use futures_util::{FutureExt as _, StreamExt as _, future::BoxFuture, stream::FuturesUnordered};
 use serde_json::{Value, json};
 use std::{collections::HashMap, future::Future, panic::AssertUnwindSafe, sync::Arc, time::Duration};
@@ -129,7 +129,8 @@ impl Worker {
                     (asked, recover) = (0, true);
                     tracing::warn!(trouble = %Logged(&trouble), "could not claim turns");
                     tokio::select! {
-                        () = tokio::time::sleep(pause_after(&trouble)) => {}
+                        // Other workers were refused at the same moment.
+                        () = tokio::time::sleep(spread(pause_after(&trouble), &self.config.name, 0)) => {}
                         _ = stop.changed() => {}
                     }
                 }

@@ -2,7 +2,7 @@
 
 use crate::support::{Asked, Heard, KEY, Served, Server, model, model_with, request};
 use cardwire_llm::{ModelAnswer, ModelError, StopReason, ToolCall, Usage, wire};
-use cardwire_model::Provider;
+use cardwire_model::{Provider, limits};
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
 use tokio::{
@@ -176,6 +176,38 @@ async fn a_wait_that_is_asked_for_is_passed_on() {
     let error = model("openai", &server.url).call(&request(&json!({})), &()).await.unwrap_err();
     let message = "the provider answered 429".to_owned();
     assert_eq!(error, ModelError::RateLimited { message, retry_after: Some(Duration::from_secs(17)) });
+}
+
+/// F-27
+#[tokio::test]
+async fn a_provider_with_too_much_to_do_may_say_when_as_well() {
+    let served = Served::with(529, "retry-after: 17\r\n", "busy".to_owned());
+    let (server, _) = Server::saying(vec![served]).await;
+    let error = model("openai", &server.url).call(&request(&json!({})), &()).await.unwrap_err();
+    assert_eq!((error.kind(), error.retry_after()), ("overloaded", Some(Duration::from_secs(17))));
+}
+
+/// F-27, SEC-07: a wait is honoured up to the bound, and refused beyond it without another request.
+#[tokio::test(start_paused = true)]
+async fn a_call_waits_as_long_as_it_is_asked_to_or_not_at_all() {
+    let most = limits::RETRY_AFTER_SECONDS;
+    for (seconds, requests) in [(most, 2), (most + 1, 1)] {
+        let busy = Served::with(429, &format!("retry-after: {seconds}\r\n"), "slow down".to_owned());
+        let (server, log) = Server::saying(vec![busy, whole("Hello")]).await;
+        let config = json!({
+            "provider": "openai", "base_url": server.url, "model": "m", "retries": 1, "timeout_seconds": 3600,
+        });
+        let begun = tokio::time::Instant::now();
+        let answered = model_with(config).call(&request(&json!({})), &()).await;
+        assert_eq!(log.lock().unwrap().len(), requests, "{answered:?}");
+        if requests == 2 {
+            assert_eq!(answered, Ok(answer("Hello")));
+            assert!(begun.elapsed() >= Duration::from_secs(most), "{:?}", begun.elapsed());
+        } else {
+            let error = answered.unwrap_err();
+            assert!(error.to_string().contains(&format!("no call waits longer than {most} s")), "{error}");
+        }
+    }
 }
 
 #[tokio::test]
