@@ -5,7 +5,7 @@ mod http;
 mod pinned;
 
 pub(crate) use embedded::{EmbedError, Embedded};
-pub(crate) use http::{Http, Place, builder, connection, is_healthy, is_loopback, reason};
+pub(crate) use http::{Http, Place, connection, is_healthy, reason};
 
 use crate::{
     failure::{Code, Failure},

@@ -16,6 +16,7 @@ mod context_show;
 pub(crate) mod cost;
 mod doctor;
 pub(crate) mod document;
+mod egress;
 pub(crate) mod event;
 pub(crate) mod experience;
 pub(crate) mod handoff;

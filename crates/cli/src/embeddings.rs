@@ -1,19 +1,17 @@
 //! An embedding provider that speaks as OpenAI does: `POST {url}/embeddings`.
 //!
-//! Whatever it answers is checked before anybody compares meanings with it. Invariant: the key is in one header of one
-//! request, and never in an error.
+//! The operator names it, together with its key. Whatever it answers is checked before anybody compares meanings with it.
+//! Invariant: the key is in one header of one request, and never in an error.
 
-use crate::{
-    client::{builder, reason},
-    failure::Failure,
-};
+use crate::failure::Failure;
 use async_trait::async_trait;
 use axum::http::HeaderValue;
+use cardwire_egress::{self as egress, Asker, Destination, Door, innermost};
 use cardwire_kernel::Embedder;
 use cardwire_model::{Embedding, limits};
 use futures_util::StreamExt;
 use reqwest::{
-    Response, Url,
+    Response,
     header::{AUTHORIZATION, CONTENT_TYPE},
 };
 use secrecy::{ExposeSecret, SecretString};
@@ -30,8 +28,7 @@ const REASON_CHARS: usize = 200;
 
 /// The client of a provider.
 pub(crate) struct Embeddings {
-    client: reqwest::Client,
-    url: Url,
+    destination: Destination,
     model: String,
     key: Option<SecretString>,
 }
@@ -51,41 +48,35 @@ struct Item {
 impl Embeddings {
     /// A client for the provider at this address, which needs no key if it is one of our own.
     pub(crate) fn new(url: &str, model: &str, key: Option<SecretString>) -> Result<Self, Failure> {
-        let parsed = Url::parse(url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
-        let mut parsed = parsed.filter(Url::has_host).ok_or_else(|| {
-            Failure::usage("`--embeddings-url` is not an address")
-                .hint("an address looks like `https://api.openai.com/v1`")
+        let mut parsed = egress::parse(url).map_err(|refused| {
+            Failure::usage(format!("`--embeddings-url` is not an address of a provider: it {refused}")).hint(
+                "put the key into `CARDWIRE_EMBEDDINGS_KEY`; an address looks like `https://api.openai.com/v1`",
+            )
         })?;
-        if !parsed.username().is_empty() || parsed.password().is_some() {
-            return Err(Failure::usage("`--embeddings-url` takes no user and no password")
-                .hint("put the key into `CARDWIRE_EMBEDDINGS_KEY`"));
-        }
         if let Some(key) = &key {
             bearer(key)?;
         }
         if let Ok(mut path) = parsed.path_segments_mut() {
             path.pop_if_empty().push("embeddings");
         }
-        let client = builder(&parsed)
-            .timeout(TIMEOUT)
-            .build()
-            .map_err(|error| Failure::failed(format!("cannot set up HTTP: {}", reason(&error))))?;
-        Ok(Self { client, url: parsed, model: model.to_owned(), key })
+        let destination = Door::bare().with_proxies().destination(Asker::Operator, parsed);
+        let destination = destination.map_err(|refused| Failure::failed(refused.to_string()))?;
+        Ok(Self { destination, model: model.to_owned(), key })
     }
 
     /// Whether the key would cross the network in clear text.
     pub(crate) fn shows_key(&self) -> bool {
-        self.key.is_some() && self.url.scheme() == "http" && !crate::client::is_loopback(&self.url)
+        self.key.is_some() && self.destination.shows_what_is_sent()
     }
 
     async fn ask(&self, texts: &[String]) -> Result<String, String> {
         let body = json!({ "model": self.model, "input": texts }).to_string();
-        let mut request = self.client.post(self.url.clone()).header(CONTENT_TYPE, "application/json");
+        let mut request = self.destination.post().timeout(TIMEOUT).header(CONTENT_TYPE, "application/json");
         if let Some(key) = &self.key {
             request = request.header(AUTHORIZATION, bearer(key).map_err(|failure| failure.message)?);
         }
         let answer = request.body(body).send().await;
-        let answer = answer.map_err(|error| format!("the embedding provider: {}", reason(&error)))?;
+        let answer = answer.map_err(|error| format!("the embedding provider: {}", innermost(&error)))?;
         let status = answer.status();
         let text = read(answer).await?;
         if status.is_success() {
@@ -126,7 +117,7 @@ fn bearer(key: &SecretString) -> Result<HeaderValue, Failure> {
 async fn read(answer: Response) -> Result<String, String> {
     let (mut bytes, mut stream) = (vec![], answer.bytes_stream());
     while let Some(chunk) = stream.next().await {
-        let chunk = chunk.map_err(|error| format!("the embedding provider: {}", reason(&error)))?;
+        let chunk = chunk.map_err(|error| format!("the embedding provider: {}", innermost(&error)))?;
         if bytes.len() + chunk.len() > ANSWER_BYTES {
             return Err("the embedding provider's answer has no end".to_owned());
         }
@@ -204,7 +195,8 @@ mod tests {
             ("http://localhost/v1/?api-version=1", "http://localhost/v1/embeddings?api-version=1"),
         ] {
             let _ = rustls::crypto::ring::default_provider().install_default();
-            assert_eq!(Embeddings::new(given, "m", None).unwrap().url.as_str(), asked);
+            let request = Embeddings::new(given, "m", None).unwrap().destination.post().build().unwrap();
+            assert_eq!(request.url().as_str(), asked);
         }
         for wrong in ["", "api.openai.com", "ftp://x/", "http://me:hunter2@x/"] {
             let failure = Embeddings::new(wrong, "m", None).err().unwrap();

@@ -18,11 +18,9 @@ use cardwire_kernel::{
     Kernel,
     ids::{IdSource, SystemIds},
 };
-use cardwire_llm::Keys;
 use cardwire_model::{Channel, TokenSecret, trace::TRACEPARENT};
 use cardwire_server::ServerConfig;
 use cardwire_worker::{Ask, BusCall, Key, Method, Port, Reply, ToolBus, Unreachable};
-use secrecy::SecretString;
 use serde_json::Value;
 use std::{fmt, sync::Arc, time::Duration};
 use tower::ServiceExt;
@@ -197,22 +195,6 @@ fn tool_call(call: &BusCall<'_>) -> Result<ToolCall, String> {
         })
     };
     read().map_err(|invalid| invalid.to_string())
-}
-
-/// Keys of models and tools from the environment: `CARDWIRE_KEY_NAME`, or the variable that others use for a provider.
-pub(crate) struct EnvironmentKeys;
-
-impl Keys for EnvironmentKeys {
-    fn key(&self, name: &str) -> Option<SecretString> {
-        let variable = |name: &str| std::env::var(name).ok().filter(|key| !key.trim().is_empty());
-        let own = format!("CARDWIRE_KEY_{}", name.to_ascii_uppercase().replace('-', "_"));
-        let common = match name {
-            "openai" => variable("OPENAI_API_KEY"),
-            "anthropic" => variable("ANTHROPIC_API_KEY"),
-            _ => None,
-        };
-        variable(&own).or(common).map(SecretString::from)
-    }
 }
 
 #[cfg(test)]

@@ -18,6 +18,9 @@ pub(crate) struct Address {
     /// The server's certificate (PEM), if it speaks TLS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) certificate: Option<String>,
+    /// Not only programs on this machine may reach it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) open: bool,
 }
 
 impl Address {
@@ -93,10 +96,10 @@ impl Presence {
     }
 
     /// Tells where the server is reached.
-    pub(crate) fn announce(&self, place: Place) -> Result<(), Failure> {
+    pub(crate) fn announce(&self, place: Place, open: bool) -> Result<(), Failure> {
         let path = self.dir.server_file();
         let Place { url, certificate } = place;
-        let address = Address { url, pid: std::process::id(), certificate };
+        let address = Address { url, pid: std::process::id(), certificate, open };
         let text = serde_json::to_string(&address).map_err(|error| Failure::failed(error.to_string()))?;
         private::write(&path, &text).map_err(|error| Failure::file("write", &path, &error))
     }

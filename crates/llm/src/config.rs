@@ -1,9 +1,12 @@
 //! From the `model` object of a team file, or the `llm_config` of a profile, to a model.
 //!
-//! Where keys come from is the caller's business. Invariant: an error names the field and holds no key.
+//! Where keys come from and where requests may go is known by the door. Invariant: an error names the field and holds no
+//! key.
 
 use crate::{ChatModel, ModelInfo, Prices, Remote, Retry, Script, Scripted, http, with_retry};
+use cardwire_egress::{Asker, Door};
 use cardwire_model::{Provider, limits};
+use reqwest::Url;
 use secrecy::SecretString;
 use serde::Deserialize;
 use serde_json::Value;
@@ -61,17 +64,11 @@ impl ConfigError {
     }
 }
 
-/// Where keys are.
-pub trait Keys: Send + Sync {
-    /// The key of this name.
-    fn key(&self, name: &str) -> Option<SecretString>;
-}
-
-/// The model that this object describes.
-pub fn build(config: &Value, keys: &dyn Keys) -> Result<Arc<dyn ChatModel>, ConfigError> {
+/// The model that this object describes. `asker` is who wrote the object.
+pub fn build(config: &Value, door: &Door, asker: Asker<'_>) -> Result<Arc<dyn ChatModel>, ConfigError> {
     let config = ModelConfig::parse(config)?;
     let (model, retries): (Arc<dyn ChatModel>, u32) = match config.kind()? {
-        Kind::Remote(provider) => (config.remote(provider, keys)?, RETRIES),
+        Kind::Remote(provider) => (config.remote(provider, door, asker)?, RETRIES),
         // A script that fails means it.
         Kind::Scripted => (config.scripted()?, 0),
     };
@@ -150,16 +147,30 @@ impl ModelConfig {
         model.ok_or_else(|| ConfigError::new("model/model", "is missing"))
     }
 
-    fn remote(&self, provider: Provider, keys: &dyn Keys) -> Result<Arc<dyn ChatModel>, ConfigError> {
-        let model = self.name()?;
+    fn remote(
+        &self,
+        provider: Provider,
+        door: &Door,
+        asker: Asker<'_>,
+    ) -> Result<Arc<dyn ChatModel>, ConfigError> {
+        let info = self.info(provider, self.name()?);
         let timeout = Duration::from_secs(self.timeout_seconds.unwrap_or(TIMEOUT_SECONDS));
-        let key = self.secret(provider, keys)?;
-        let info = self.info(provider, model);
-        Ok(Arc::new(Remote::new(info, self.base_url.as_deref(), key, timeout)?))
+        let url = http::address(provider, self.base_url.as_deref())?;
+        let key = self.secret(provider, &url, door, asker)?;
+        let destination = door.destination(asker, url);
+        let destination =
+            destination.map_err(|refused| ConfigError::new("model/base_url", refused.to_string()))?;
+        Ok(Arc::new(Remote::new(info, destination, key, timeout)?))
     }
 
     /// The key. A provider of one's own may need none; those whose addresses we know do.
-    fn secret(&self, provider: Provider, keys: &dyn Keys) -> Result<Option<SecretString>, ConfigError> {
+    fn secret(
+        &self,
+        provider: Provider,
+        url: &Url,
+        door: &Door,
+        asker: Asker<'_>,
+    ) -> Result<Option<SecretString>, ConfigError> {
         let by_default = match provider {
             Provider::OpenAiChat => "openai",
             Provider::AnthropicMessages => "anthropic",
@@ -169,7 +180,8 @@ impl ModelConfig {
             // The key of a provider is not for whoever else has an address.
             return Ok(None);
         }
-        let key = keys.key(self.key.as_deref().unwrap_or(by_default));
+        let key = door.key(asker, self.key.as_deref().unwrap_or(by_default), url);
+        let key = key.map_err(|refused| ConfigError::new("model/key", refused.to_string()))?;
         if key.is_some() {
             return Ok(key);
         }
@@ -209,19 +221,62 @@ impl ModelConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cardwire_egress::{Allowed, Keyring};
     use serde_json::json;
 
-    struct Ring(&'static [&'static str]);
-
-    impl Keys for Ring {
-        fn key(&self, name: &str) -> Option<SecretString> {
-            self.0.contains(&name).then(|| "hunter2".into())
-        }
+    fn built_for(asker: Asker<'_>, config: &Value) -> Result<Arc<dyn ChatModel>, ConfigError> {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let keys =
+            ["OPENAI_API_KEY", "CARDWIRE_KEY_MINE"].map(|name| (name.to_owned(), "hunter2".to_owned()));
+        build(config, &Door::new(Keyring::from_variables(keys).unwrap(), Allowed::default()), asker)
     }
 
     fn built(config: Value) -> Result<Arc<dyn ChatModel>, ConfigError> {
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        build(&config, &Ring(&["openai", "mine"]))
+        built_for(Asker::Operator, &config)
+    }
+
+    /// F-38, F-39: what a project says is judged; what the operator says is not.
+    #[test]
+    fn a_project_sends_no_key_to_a_host_of_its_own_and_nothing_into_the_servers_network() {
+        let model = |more: Value| {
+            let mut config = json!({ "provider": "openai", "model": "m" });
+            config.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            config
+        };
+        for (config, field, words) in [
+            (
+                model(json!({ "base_url": "https://evil.example", "key": "mine" })),
+                "model/key",
+                "CARDWIRE_KEY_MINE_HOSTS",
+            ),
+            (
+                model(json!({ "base_url": "https://evil.example", "key": "openai" })),
+                "model/key",
+                "CARDWIRE_KEY_OPENAI_HOSTS",
+            ),
+            (
+                model(json!({ "base_url": "http://api.openai.com", "key": "openai" })),
+                "model/key",
+                "api.openai.com:80",
+            ),
+            (
+                model(json!({ "base_url": "http://169.254.169.254" })),
+                "model/base_url",
+                "CARDWIRE_EGRESS_ALLOW",
+            ),
+        ] {
+            let refused = built_for(Asker::Project("p1"), &config).unwrap_err();
+            assert_eq!(refused.field, field, "{config}");
+            assert!(refused.reason.contains(words) && !refused.reason.contains("hunter2"), "{refused}");
+            assert!(built(config.clone()).is_ok(), "{config}");
+        }
+        for config in [
+            model(json!({})),
+            model(json!({ "key": "mine" })),
+            model(json!({ "base_url": "https://other.example" })),
+        ] {
+            assert!(built_for(Asker::Project("p1"), &config).is_ok(), "{config}");
+        }
     }
 
     #[test]

@@ -3,54 +3,44 @@
 //! Invariant: the key is in one header of each request and nowhere else.
 
 use crate::{ConfigError, ModelError, fault};
+use cardwire_egress::{Destination, innermost, parse, refusal};
 use cardwire_model::Provider;
 use futures_util::StreamExt;
 use reqwest::{
     Response, Url,
     header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER},
-    redirect,
 };
 use secrecy::{ExposeSecret, SecretString};
-use std::{error::Error, fmt, net::IpAddr, sync::Arc, time::Duration};
+use std::time::Duration;
 
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// More than the longest answer takes as JSON.
 const ANSWER_BYTES: usize = 32 << 20;
 /// How much of a refusal is read.
 const REFUSAL_BYTES: usize = 64 << 10;
 const VERSION: HeaderValue = HeaderValue::from_static("2023-06-01");
 
-/// Where requests go.
+/// Where requests go, and with what.
+#[derive(Debug)]
 pub(crate) struct Endpoint {
-    client: reqwest::Client,
-    url: Url,
+    destination: Destination,
     headers: HeaderMap,
-}
-
-/// The rest of the address may hold a secret.
-impl fmt::Debug for Endpoint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Endpoint").field("host", &self.url.host_str()).finish_non_exhaustive()
-    }
 }
 
 impl Endpoint {
     pub(crate) fn new(
         provider: Provider,
-        base_url: Option<&str>,
+        destination: Destination,
         key: Option<&SecretString>,
     ) -> Result<Self, ConfigError> {
-        let url = address(provider, base_url)?;
-        if key.is_some() && url.scheme() == "http" && !is_loopback(&url) {
-            tracing::warn!(host = url.host_str(), "the key of this model crosses the network in clear text");
+        if key.is_some() && destination.shows_what_is_sent() {
+            tracing::warn!(?destination, "the key of this model crosses the network in clear text");
         }
-        let headers = headers(provider, key)?;
-        Ok(Self { client: client(&url)?, url, headers })
+        Ok(Self { destination, headers: headers(provider, key)? })
     }
 
     /// Sends the body as it is; what comes back is an answer, or the beginning of one.
     pub(crate) async fn post(&self, body: String) -> Result<Response, ModelError> {
-        let request = self.client.post(self.url.clone()).headers(self.headers.clone()).body(body);
+        let request = self.destination.post().headers(self.headers.clone()).body(body);
         let response = request.send().await.map_err(|error| broken(&error))?;
         let status = response.status();
         if status.is_success() {
@@ -89,35 +79,27 @@ pub(crate) fn is_stream(response: &Response) -> bool {
     kind.trim_start().to_ascii_lowercase().starts_with("text/event-stream")
 }
 
-/// What it means that a connection failed. The innermost cause is told: the outer ones name the address, which may hold
-/// a secret.
+/// What it means that a connection failed.
 pub(crate) fn broken(error: &reqwest::Error) -> ModelError {
-    let mut cause: &dyn Error = error;
-    while let Some(source) = cause.source() {
-        cause = source;
-    }
-    // Without a source, what is left is the outermost.
-    let message = if cause.source().is_none() && error.source().is_none() {
-        "the request could not be sent".to_owned()
+    let message = innermost(error);
+    if refusal(error).is_some() {
+        // It would be refused again.
+        ModelError::Failed { message }
+    } else if error.is_timeout() {
+        ModelError::Timeout { message }
     } else {
-        cause.to_string()
-    };
-    if error.is_timeout() { ModelError::Timeout { message } } else { ModelError::Network { message } }
+        ModelError::Network { message }
+    }
 }
 
 /// Where requests go.
 pub(crate) fn address(provider: Provider, base_url: Option<&str>) -> Result<Url, ConfigError> {
-    let wrong = |reason: &str| ConfigError::new("model/base_url", reason);
     let (own, path): (_, &[&str]) = match provider {
         Provider::OpenAiChat => ("https://api.openai.com/v1", &["chat", "completions"]),
         Provider::AnthropicMessages => ("https://api.anthropic.com", &["v1", "messages"]),
     };
-    let url = Url::parse(base_url.unwrap_or(own)).ok().filter(Url::has_host);
-    let url = url.filter(|url| matches!(url.scheme(), "http" | "https"));
-    let mut url = url.ok_or_else(|| wrong("is not an address, such as `https://api.example.com/v1`"))?;
-    if !url.username().is_empty() || url.password().is_some() {
-        return Err(wrong("takes no user and no password; name a key instead"));
-    }
+    let url = parse(base_url.unwrap_or(own));
+    let mut url = url.map_err(|refused| ConfigError::new("model/base_url", refused.to_string()))?;
     if let Ok(mut segments) = url.path_segments_mut() {
         segments.pop_if_empty();
     }
@@ -155,34 +137,6 @@ fn headers(provider: Provider, key: Option<&SecretString>) -> Result<HeaderMap, 
     Ok(headers)
 }
 
-fn client(url: &Url) -> Result<reqwest::Client, ConfigError> {
-    let mut builder = reqwest::Client::builder()
-        .connect_timeout(CONNECT_TIMEOUT)
-        // The environment is read in one place, and not here.
-        .no_proxy()
-        // A redirect could carry the key somewhere else.
-        .redirect(redirect::Policy::none());
-    if url.scheme() == "http" {
-        // Reading the system's certificates takes time, and fails where there are none.
-        let config =
-            rustls::ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-                .with_safe_default_protocol_versions()
-                .map_err(|error| ConfigError::new("model", format!("cannot set up HTTP: {error}")))?
-                .with_root_certificates(rustls::RootCertStore::empty())
-                .with_no_client_auth();
-        builder = builder.tls_backend_preconfigured(config);
-    } else if rustls::crypto::CryptoProvider::get_default().is_none() {
-        return Err(ConfigError::new("model", "the program installs no cryptography for TLS"));
-    }
-    builder.build().map_err(|_| ConfigError::new("model", "cannot set up HTTP"))
-}
-
-fn is_loopback(url: &Url) -> bool {
-    let Some(host) = url.host_str() else { return false };
-    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
-    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
-}
-
 /// A number of seconds. The other form, a date, would need a clock.
 fn seconds(value: &HeaderValue) -> Option<Duration> {
     Duration::try_from_secs_f64(value.to_str().ok()?.trim().parse().ok()?).ok()
@@ -191,6 +145,7 @@ fn seconds(value: &HeaderValue) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cardwire_egress::OWN_HOSTS;
 
     #[test]
     fn the_address_is_the_one_given_with_the_path_of_the_provider() {
@@ -230,12 +185,13 @@ mod tests {
         }
     }
 
-    /// SEC-09
+    /// F-38: the door knows the addresses of providers that are asked by default.
     #[test]
-    fn a_printed_endpoint_names_the_host_alone() {
-        let url = Some("http://127.0.0.1/hunter2?key=hunter2");
-        let endpoint = Endpoint::new(Provider::OpenAiChat, url, Some(&"hunter2".into())).unwrap();
-        assert_eq!(format!("{endpoint:?}"), "Endpoint { host: Some(\"127.0.0.1\"), .. }");
+    fn the_address_of_a_provider_is_its_own_host() {
+        for &provider in Provider::ALL {
+            let url = address(provider, None).unwrap();
+            assert!(OWN_HOSTS.iter().any(|(_, _, host)| url.host_str() == Some(host)), "{url}");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::{
     sse::{Event, Parser},
 };
 use async_trait::async_trait;
+use cardwire_egress::Destination;
 use cardwire_model::Provider;
 use futures_util::StreamExt;
 use reqwest::Response;
@@ -24,14 +25,14 @@ pub struct Remote {
 }
 
 impl Remote {
-    /// A model at this address, or at the provider's own. The timeout is that of a whole answer.
+    /// A model at this address. The timeout is that of a whole answer.
     pub fn new(
         info: ModelInfo,
-        base_url: Option<&str>,
+        destination: Destination,
         key: Option<SecretString>,
         timeout: Duration,
     ) -> Result<Self, ConfigError> {
-        let endpoint = Endpoint::new(info.provider, base_url, key.as_ref())?;
+        let endpoint = Endpoint::new(info.provider, destination, key.as_ref())?;
         Ok(Self { info, endpoint, key, timeout })
     }
 

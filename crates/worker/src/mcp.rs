@@ -10,7 +10,7 @@ mod program;
 mod servers;
 
 use crate::{card::Answer, tools::offer::Offer};
-use cardwire_llm::Keys;
+use cardwire_egress::Door;
 use cardwire_model::MCP_SEPARATOR;
 use connection::Connection;
 use futures_util::future::join_all;
@@ -23,7 +23,7 @@ pub use servers::McpServers;
 /// The servers of a worker.
 pub(crate) struct Mcp {
     servers: BTreeMap<String, Server>,
-    keys: Arc<dyn Keys>,
+    door: Arc<Door>,
     /// Where programs are found.
     path: Option<OsString>,
 }
@@ -35,16 +35,16 @@ struct Server {
 }
 
 impl fmt::Debug for Mcp {
-    // Keys and the environment of programs are not shown.
+    // The environment of programs is not shown.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.servers.keys()).finish()
     }
 }
 
 impl Mcp {
-    pub(crate) fn new(servers: McpServers, keys: Arc<dyn Keys>) -> Self {
+    pub(crate) fn new(servers: McpServers, door: Arc<Door>) -> Self {
         let server = |(name, place)| (name, Server { place, connection: Mutex::default() });
-        Self { servers: servers.places.into_iter().map(server).collect(), keys, path: servers.path }
+        Self { servers: servers.places.into_iter().map(server).collect(), door, path: servers.path }
     }
 
     /// Whether a tool of this name is one of these servers'.
@@ -104,7 +104,7 @@ impl Mcp {
         }
         // A program that has closed its output may still run: it goes before the next one comes.
         *held = None;
-        let made = Connection::open(name, &server.place, self.keys.as_ref(), self.path.as_deref()).await?;
+        let made = Connection::open(name, &server.place, &self.door, self.path.as_deref()).await?;
         Ok(Arc::clone(held.insert(Arc::new(made))))
     }
 

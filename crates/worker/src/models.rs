@@ -1,6 +1,7 @@
 //! The models that agents use, made once for each project and configuration.
 
-use cardwire_llm::{ChatModel, ConfigError, Keys, build};
+use cardwire_egress::{Asker, Door};
+use cardwire_llm::{ChatModel, ConfigError, build};
 use serde_json::Value;
 use std::{
     collections::HashMap,
@@ -13,20 +14,19 @@ const REMEMBERED: usize = 256;
 
 /// Models by project and configuration.
 pub(crate) struct Models {
-    keys: Arc<dyn Keys>,
+    door: Arc<Door>,
     made: Mutex<HashMap<(String, String), Arc<dyn ChatModel>>>,
 }
 
 impl fmt::Debug for Models {
-    // Keys are not shown.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Models").finish_non_exhaustive()
     }
 }
 
 impl Models {
-    pub(crate) fn new(keys: Arc<dyn Keys>) -> Self {
-        Self { keys, made: Mutex::default() }
+    pub(crate) fn new(door: Arc<Door>) -> Self {
+        Self { door, made: Mutex::default() }
     }
 
     /// The model of a configuration. Which agent asks is no part of it; which project does is, because a scripted model
@@ -41,7 +41,7 @@ impl Models {
         if let Some(model) = made.get(&name) {
             return Ok(Arc::clone(model));
         }
-        let model = build(&config, self.keys.as_ref())?;
+        let model = build(&config, &self.door, Asker::Project(project))?;
         if made.len() >= REMEMBERED {
             made.clear();
         }
@@ -54,20 +54,11 @@ impl Models {
 mod tests {
     use super::*;
     use cardwire_llm::ModelRequest;
-    use secrecy::SecretString;
     use serde_json::json;
-
-    struct NoKeys;
-
-    impl Keys for NoKeys {
-        fn key(&self, _: &str) -> Option<SecretString> {
-            None
-        }
-    }
 
     #[tokio::test]
     async fn what_a_script_says_once_it_says_once_in_each_project() {
-        let models = Models::new(Arc::new(NoKeys));
+        let models = Models::new(Arc::new(Door::bare()));
         let rules = json!([{ "match": { "times": 1 }, "reply": "once" }, { "reply": "then" }]);
         let config =
             |agent: &str| json!({ "provider": "scripted", "script": { "rules": rules }, "agent": agent });

@@ -17,7 +17,8 @@ use crate::{
     tools::external::External,
     trouble::{Logged, Trouble},
 };
-use cardwire_llm::{Keys, spread};
+use cardwire_egress::Door;
+use cardwire_llm::spread;
 use futures_util::{FutureExt as _, StreamExt as _, future::BoxFuture, stream::FuturesUnordered};
 use serde_json::{Value, json};
 use std::{collections::HashMap, future::Future, panic::AssertUnwindSafe, sync::Arc, time::Duration};
@@ -78,13 +79,13 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// A worker that speaks to the kernel through `port`; `keys` open models and sign calls of tools.
-    pub fn new(config: WorkerConfig, port: Arc<dyn Port>, keys: Arc<dyn Keys>, elsewhere: Elsewhere) -> Self {
+    /// A worker that speaks to the kernel through `port`, and to models and tools through `door`.
+    pub fn new(config: WorkerConfig, port: Arc<dyn Port>, door: Arc<Door>, elsewhere: Elsewhere) -> Self {
         let shop = Shop {
-            models: Models::new(Arc::clone(&keys)),
+            models: Models::new(Arc::clone(&door)),
             profiles: Profiles::default(),
-            mcp: Mcp::new(elsewhere.mcp, Arc::clone(&keys)),
-            external: External::new(keys, elsewhere.bus),
+            mcp: Mcp::new(elsewhere.mcp, Arc::clone(&door)),
+            external: External::new(door, elsewhere.bus),
         };
         Self { config, line: Line::new(port), shop: Arc::new(shop) }
     }

@@ -17,7 +17,8 @@ use crate::{
     transcript::{Transcript, kind},
     trouble::Trouble,
 };
-use cardwire_llm::{Keys, ModelAnswer, ModelError, Recorded, StopReason, ToolCall, Usage};
+use cardwire_egress::Door;
+use cardwire_llm::{ModelAnswer, ModelError, Recorded, StopReason, ToolCall, Usage};
 use futures_util::future::BoxFuture;
 use record::Record;
 use serde_json::{Value, json};
@@ -60,14 +61,6 @@ impl fmt::Display for CannotReplay {
 impl From<Trouble> for CannotReplay {
     fn from(trouble: Trouble) -> Self {
         Self::Unread(trouble.to_string())
-    }
-}
-
-struct NoKeys;
-
-impl Keys for NoKeys {
-    fn key(&self, _name: &str) -> Option<secrecy::SecretString> {
-        None
     }
 }
 
@@ -199,8 +192,8 @@ async fn act(
 ) -> Result<(), Trouble> {
     let record = Transcript::new(recorded.to_vec(), &desk.lease.agent_turn_id);
     let model = Arc::new(Recorded::new(answers));
-    let external = External::new(Arc::new(NoKeys), None);
-    let mcp = Mcp::new(McpServers::default(), Arc::new(NoKeys));
+    let door = Arc::new(Door::bare());
+    let (external, mcp) = (External::new(Arc::clone(&door), None), Mcp::new(McpServers::default(), door));
     let is_team = desk.lease.setting("team_card_id").is_some();
     let profile = Profile::of(&desk.box_cards(&desk.lease.profile_box_id).await?);
     for _ in 0..RESUMES {

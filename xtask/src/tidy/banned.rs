@@ -22,7 +22,7 @@ struct Ban {
     advice: &'static str,
 }
 
-const BANS: [Ban; 11] = [
+const BANS: [Ban; 12] = [
     Ban {
         needles: &["SystemTime::now", "Instant::now"],
         allowed: &["kernel/src/clock.rs", "cli/", "worker/src/profiles.rs", "worker/src/telemetry.rs"],
@@ -78,6 +78,12 @@ const BANS: [Ban; 11] = [
         allowed: &["cli/src/tck/", "worker/src/mcp/program.rs"],
         scope: Scope::Production,
         advice: "a program outlives whoever forgets it; MCP servers are started and ended in one place",
+    },
+    Ban {
+        needles: &["reqwest::Client::", "Client::builder("],
+        allowed: &["egress/src/clients.rs", "cli/src/client/", "cli/src/tck/"],
+        scope: Scope::Production,
+        advice: "calls leave through one door, which knows who asked and where they may go; take a destination from egress",
     },
     Ban {
         needles: &["println!", "print!("],

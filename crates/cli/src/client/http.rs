@@ -138,8 +138,8 @@ pub(crate) fn connection(place: &Place) -> Result<(reqwest::Client, String), Fai
     Ok((client, parsed.as_str().trim_end_matches('/').to_owned()))
 }
 
-/// What every client of ours has in common, whoever it talks to.
-pub(crate) fn builder(url: &Url) -> reqwest::ClientBuilder {
+/// What every client of ours has in common.
+fn builder(url: &Url) -> reqwest::ClientBuilder {
     let mut builder = reqwest::Client::builder()
         .connect_timeout(CONNECT_TIMEOUT)
         // A redirect could carry a secret somewhere else.
@@ -160,7 +160,7 @@ pub(crate) fn builder(url: &Url) -> reqwest::ClientBuilder {
 const EXAMPLE: &str = "an address looks like `http://127.0.0.1:7117` or `https://cardwire.example`";
 
 /// Whether this address leads nowhere else.
-pub(crate) fn is_loopback(url: &Url) -> bool {
+fn is_loopback(url: &Url) -> bool {
     let Some(host) = url.host_str() else { return false };
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
     host == "localhost" || address.is_ok_and(|address| address.is_loopback())

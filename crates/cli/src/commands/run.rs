@@ -1,6 +1,7 @@
 //! `cardwire run`: a team from its file to its deliverable.
 
 use super::{
+    egress,
     mcp::McpArgs,
     questions::{Question, questions_of},
     run_team::TeamFile,
@@ -67,6 +68,8 @@ impl RunArgs {
 pub(crate) async fn run(args: RunArgs, context: &Context) -> Result<(), Failure> {
     let team = TeamFile::read(&args.team)?;
     let servers = args.mcp.servers()?.and(team.mcp.clone())?;
+    let project = args.project.as_deref().unwrap_or(&team.name);
+    let door = egress::own(project)?;
     let mut signals = Signals::listen()?;
     let client = locate::connect_working(context).await?;
     if let Client::Http(_) = client {
@@ -77,13 +80,8 @@ pub(crate) async fn run(args: RunArgs, context: &Context) -> Result<(), Failure>
             );
         }
     }
-    let worker = worker::beside(&client, servers);
-    let run = Run {
-        client: &client,
-        project: args.project.as_deref().unwrap_or(&team.name),
-        output: context.output,
-        yes: args.yes,
-    };
+    let worker = worker::beside(&client, door, servers);
+    let run = Run { client: &client, project, output: context.output, yes: args.yes };
     let outcome = tokio::select! {
         outcome = run.go(&team, &args) => outcome,
         () = signals.next() => Err(Failure::failed("stopped; what is done is kept")

@@ -1,11 +1,12 @@
 //! What `cardwire up` does once store and socket are there: announce itself, serve, and end in order.
 
-use super::worker;
+use super::{egress::Reach, worker};
 use crate::{
     admin, client::Place, data_dir::DataDir, failure::Failure, open_files, output::Output,
     presence::Presence, signals::Signals, telemetry::metrics,
 };
 use axum::Router;
+use cardwire_egress::Door;
 use cardwire_handoff::Files;
 use cardwire_kernel::Kernel;
 use cardwire_server::{Listening, Room, ServerConfig};
@@ -40,6 +41,9 @@ pub(crate) struct Serving<'a> {
     pub(crate) worker_turns: usize,
     /// Where their tools are.
     pub(crate) elsewhere: Elsewhere,
+    /// How their calls get there.
+    pub(crate) door: Arc<Door>,
+    pub(crate) reach: Reach,
 }
 
 impl Serving<'_> {
@@ -48,7 +52,9 @@ impl Serving<'_> {
         let token = admin::ensure(self.kernel, self.dir).await?;
         let metrics = fold_metrics(self.kernel)?;
         let elsewhere = std::mem::take(&mut self.elsewhere);
-        let _worker = worker::inside(self.kernel, &token, &self.workspace, self.worker_turns, elsewhere);
+        let door = Arc::clone(&self.door);
+        let _worker =
+            worker::inside(self.kernel, &token, &self.workspace, self.worker_turns, door, elsewhere);
         let config = ServerConfig {
             allowed_hosts: self.allow_hosts.clone(),
             requests_per_second: self.rate_limit.get(),
@@ -85,7 +91,7 @@ impl Serving<'_> {
         certificate: Option<String>,
     ) -> Result<(), Failure> {
         let url = format!("{scheme}://{}", reachable(address));
-        self.presence.announce(Place { url, certificate })?;
+        self.presence.announce(Place { url, certificate }, self.reach == Reach::Network)?;
         tracing::info!(%address, scheme, data_dir = %self.dir.path().display(), "listening");
         // Nobody may be reading, which is no reason not to serve.
         let _ = self.output.line(format_args!("listening on {scheme}://{address}"));

@@ -3,7 +3,7 @@
 mod memory;
 mod prefix;
 
-use super::{card_get, mcp::McpArgs, run_view::dollars, worker};
+use super::{card_get, egress, mcp::McpArgs, run_view::dollars, worker};
 use crate::{
     client::Client,
     failure::Failure,
@@ -101,7 +101,7 @@ pub(super) async fn run(
     if let Client::Http(_) = client {
         args.mcp.refuse_with_server()?;
     }
-    let _worker = worker::beside(client, args.mcp.servers()?);
+    let _worker = worker::beside(client, egress::own(project)?, args.mcp.servers()?);
     let original: Value = client.get(&Route::in_project(project, &["turns", &args.id])?).await?.parse()?;
     // As cards name it: people may write it with hyphens.
     let turn = cell(&original["agent_turn_id"]);

@@ -1,7 +1,11 @@
 //! `cardwire up`: one server, from the first lock to the last commit.
 
 use super::{
-    context_service::ComposerArgs, mcp::McpArgs, pmo_service::PmoArgs, serving::Serving,
+    context_service::ComposerArgs,
+    egress::{EgressArgs, Reach},
+    mcp::McpArgs,
+    pmo_service::PmoArgs,
+    serving::Serving,
     watchdog::WatchdogArgs,
 };
 use crate::{
@@ -73,6 +77,8 @@ pub(crate) struct UpArgs {
     worker_turns: usize,
     #[command(flatten)]
     mcp: McpArgs,
+    #[command(flatten)]
+    egress: EgressArgs,
     /// What log lines on standard error look like. CARDWIRE_LOG or RUST_LOG say what is logged.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     log_format: LogFormat,
@@ -92,6 +98,8 @@ pub(crate) async fn run(args: UpArgs, context: &Context) -> Result<(), Failure> 
     let _export = logging::start(args.log_format, logging::DEFAULT, Some(&args.export))?;
     let composer = args.composer.config()?;
     let mcp = args.mcp.servers()?;
+    let reach = reach(&args, &addresses);
+    let door = args.egress.door(reach)?;
     let dir = &context.dir;
     dir.create()?;
     warn(&args, dir);
@@ -130,6 +138,8 @@ pub(crate) async fn run(args: UpArgs, context: &Context) -> Result<(), Failure> 
         workspace: files,
         worker_turns: args.worker_turns,
         elsewhere: Elsewhere { mcp, bus: bus.map(|bus| Arc::new(BusTools(bus)) as _) },
+        door,
+        reach,
     }
     .run(listener, &mut signals)
     .await;
@@ -175,6 +185,14 @@ async fn resolve(args: &UpArgs) -> Result<Vec<SocketAddr>, Failure> {
         .hint("listen on 127.0.0.1, give `--tls-cert` and `--tls-key`, or add `--insecure-behind-proxy` behind a proxy that speaks TLS"));
     }
     Ok(addresses)
+}
+
+/// Who can reach the server, as far as its flags tell: another name for it, or a proxy, brings others here.
+fn reach(args: &UpArgs, addresses: &[SocketAddr]) -> Reach {
+    let is_local = addresses.iter().all(|address| address.ip().is_loopback())
+        && args.allow_hosts.is_empty()
+        && !args.insecure_behind_proxy;
+    if is_local { Reach::Local } else { Reach::Network }
 }
 
 fn cannot_listen(listen: &str, error: &std::io::Error) -> Failure {

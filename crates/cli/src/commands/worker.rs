@@ -1,16 +1,22 @@
 //! `cardwire worker`: runs agents of a server, and the same inside `cardwire up` and `cardwire run`.
 
-use super::{mcp::McpArgs, up::open_bus};
+use super::{
+    egress::{EgressArgs, Reach},
+    mcp::McpArgs,
+    up::open_bus,
+};
 use crate::{
     client::Client,
     context::Context,
     failure::Failure,
     locate,
     logging::{self, LogFormat},
-    ports::{BusTools, EnvironmentKeys, HttpPort, RouterPort},
+    ports::{BusTools, HttpPort, RouterPort},
+    presence::{self, Found},
     signals::Signals,
     telemetry::ExportArgs,
 };
+use cardwire_egress::Door;
 use cardwire_handoff::Files;
 use cardwire_kernel::{
     Kernel,
@@ -47,6 +53,8 @@ pub(crate) struct WorkerArgs {
     projects: Vec<String>,
     #[command(flatten)]
     mcp: McpArgs,
+    #[command(flatten)]
+    egress: EgressArgs,
     /// `nats://…`: where tools with a target on the bus listen.
     #[arg(long, value_name = "URL", env = "CARDWIRE_BUS", hide_env_values = true)]
     bus: Option<SecretString>,
@@ -66,6 +74,7 @@ pub(crate) async fn run(args: WorkerArgs, context: &Context) -> Result<(), Failu
     if args.turns == 0 {
         return Err(Failure::usage("`--turns` must be at least 1"));
     }
+    let door = args.egress.door(reach(&place.url, context))?;
     let bus = match &args.bus {
         Some(url) => Some(Arc::new(BusTools(open_bus(url).await?)) as _),
         None => None,
@@ -82,7 +91,7 @@ pub(crate) async fn run(args: WorkerArgs, context: &Context) -> Result<(), Failu
         seed: seed(),
     };
     tracing::info!(server = place.url, target = config.target, name = config.name, "working");
-    let worker = Worker::new(config, port, Arc::new(EnvironmentKeys), elsewhere);
+    let worker = Worker::new(config, port, door, elsewhere);
     let (stop, stopped) = watch::channel(false);
     let working = worker.run(stopped);
     tokio::pin!(working);
@@ -98,6 +107,14 @@ pub(crate) async fn run(args: WorkerArgs, context: &Context) -> Result<(), Failu
     }
 }
 
+/// Who can reach a server. Only one that lives here says so; of others it is not known.
+fn reach(url: &str, context: &Context) -> Reach {
+    match presence::find(&context.dir) {
+        Found::Live(address) if address.url == url && !address.open => Reach::Local,
+        Found::Live(_) | Found::Stale(_) | Found::Nothing => Reach::Network,
+    }
+}
+
 /// Of this process.
 fn seed() -> u64 {
     let secret = SystemIds.secret();
@@ -105,11 +122,11 @@ fn seed() -> u64 {
 }
 
 /// A worker for a command that has nobody else to run agents; a server has its own.
-pub(super) fn beside(client: &Client, mcp: McpServers) -> Option<watch::Sender<bool>> {
+pub(super) fn beside(client: &Client, door: Arc<Door>, mcp: McpServers) -> Option<watch::Sender<bool>> {
     match client {
         Client::Embedded(embedded) => {
             let (kernel, token, files) = embedded.inside();
-            inside(kernel, token, files, TURNS, Elsewhere { mcp, bus: None })
+            inside(kernel, token, files, TURNS, door, Elsewhere { mcp, bus: None })
         }
         Client::Http(_) => None,
     }
@@ -122,6 +139,7 @@ pub(super) fn inside(
     token: &TokenSecret,
     files: &Arc<dyn Files>,
     turns: usize,
+    door: Arc<Door>,
     elsewhere: Elsewhere,
 ) -> Option<watch::Sender<bool>> {
     if turns == 0 {
@@ -138,7 +156,7 @@ pub(super) fn inside(
         grace: GRACE,
         seed: seed(),
     };
-    let worker = Worker::new(config, port, Arc::new(EnvironmentKeys), elsewhere);
+    let worker = Worker::new(config, port, door, elsewhere);
     let (stop, stopped) = watch::channel(false);
     kernel.tasks().spawn("the worker", |mut ends| async move {
         let (end, ended) = watch::channel(false);

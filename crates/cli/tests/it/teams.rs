@@ -8,6 +8,7 @@ mod cancel;
 mod compaction;
 mod crash;
 mod dynamic;
+mod egress;
 mod examples;
 mod files;
 mod hierarchical;

@@ -1,6 +1,7 @@
 //! What a model does with a provider that is slow, broken, endless or hostile.
 
 use crate::support::{Asked, Heard, KEY, Served, Server, model, model_with, request};
+use cardwire_egress::{Asker, Door};
 use cardwire_llm::{ModelAnswer, ModelError, StopReason, ToolCall, Usage, wire};
 use cardwire_model::{Provider, limits};
 use serde_json::json;
@@ -208,6 +209,18 @@ async fn a_call_waits_as_long_as_it_is_asked_to_or_not_at_all() {
             assert!(error.to_string().contains(&format!("no call waits longer than {most} s")), "{error}");
         }
     }
+}
+
+/// F-39: a name that leads inside is no failure that passes, so it is asked for once.
+#[tokio::test]
+async fn a_model_whose_name_leads_inside_is_not_asked() {
+    let (server, log) = Server::saying(vec![whole("x")]).await;
+    let url = server.url.replace("127.0.0.1", "localhost");
+    let config = json!({ "provider": "openai", "base_url": url, "model": "m", "retries": 5 });
+    let model = cardwire_llm::build(&config, &Door::bare(), Asker::Project("p1")).unwrap();
+    let error = model.call(&request(&json!({})), &()).await.unwrap_err();
+    assert!(error.kind() == "failed" && error.to_string().contains("CARDWIRE_EGRESS_ALLOW"), "{error}");
+    assert!(log.lock().unwrap().is_empty());
 }
 
 #[tokio::test]

@@ -1,8 +1,8 @@
 //! A small HTTP server, the Python of the official libraries, and requests to make.
 
-use cardwire_llm::{ChatModel, ChunkSink, Keys, ModelRequest, build};
+use cardwire_egress::{Allowed, Asker, Door, Keyring};
+use cardwire_llm::{ChatModel, ChunkSink, ModelRequest, build};
 use futures_util::{FutureExt, future::BoxFuture};
-use secrecy::SecretString;
 use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
@@ -160,14 +160,6 @@ pub(crate) async fn reference_server() -> (Child, String) {
     (child, format!("http://127.0.0.1:{port}"))
 }
 
-struct Ring;
-
-impl Keys for Ring {
-    fn key(&self, _name: &str) -> Option<SecretString> {
-        Some(KEY.into())
-    }
-}
-
 /// A model at this address that is asked once.
 pub(crate) fn model(provider: &str, base_url: &str) -> Arc<dyn ChatModel> {
     model_with(json!({ "provider": provider, "base_url": base_url, "model": "m", "retries": 0 }))
@@ -176,7 +168,9 @@ pub(crate) fn model(provider: &str, base_url: &str) -> Arc<dyn ChatModel> {
 pub(crate) fn model_with(mut config: Value) -> Arc<dyn ChatModel> {
     // A provider at another address is sent a key only by name.
     config["key"] = "named".into();
-    build(&config, &Ring).unwrap()
+    let keys = [("CARDWIRE_KEY_NAMED".to_owned(), KEY.to_owned())];
+    let door = Door::new(Keyring::from_variables(keys).unwrap(), Allowed::default());
+    build(&config, &door, Asker::Operator).unwrap()
 }
 
 pub(crate) fn request(body: &Value) -> ModelRequest {

@@ -5,15 +5,8 @@ use crate::{
     fixtures::{Asked, Request, Said},
     mcp::McpServers,
 };
-use cardwire_llm::{Keys, Recorded, Usage};
-
-struct NoKeys;
-
-impl Keys for NoKeys {
-    fn key(&self, _: &str) -> Option<secrecy::SecretString> {
-        None
-    }
-}
+use cardwire_egress::Door;
+use cardwire_llm::{Recorded, Usage};
 
 /// What is asked of the kernel by a turn whose model answers once.
 async fn said(text: &str, calls: &[&str], stop: StopReason, settings: Value) -> Arc<Asked> {
@@ -36,9 +29,8 @@ async fn said(text: &str, calls: &[&str], stop: StopReason, settings: Value) -> 
         model: "m".to_owned(),
         id: None,
     };
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let (external, mcp) =
-        (External::new(Arc::new(NoKeys), None), Mcp::new(McpServers::default(), Arc::new(NoKeys)));
+    let door = Arc::new(Door::bare());
+    let (external, mcp) = (External::new(Arc::clone(&door), None), Mcp::new(McpServers::default(), door));
     let model = Arc::new(Recorded::new(vec![Ok(answer)]));
     let profile = Profile::of(&[]);
     let bench = Bench {

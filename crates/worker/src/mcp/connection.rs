@@ -7,7 +7,7 @@ use super::{
     servers::{Place, ProgramPlace},
 };
 use crate::{card::Answer, tools, tools::offer::Offer};
-use cardwire_llm::Keys;
+use cardwire_egress::{Asker, Door, parse};
 use cardwire_model::{MCP_SEPARATOR, limits};
 use rmcp::{
     ClientHandler, RoleClient,
@@ -73,7 +73,7 @@ impl Connection {
     pub(super) async fn open(
         name: &str,
         place: &Place,
-        keys: &dyn Keys,
+        door: &Door,
         path: Option<&OsStr>,
     ) -> Result<Self, String> {
         let changed = Arc::new(AtomicBool::new(false));
@@ -81,7 +81,7 @@ impl Connection {
         let (client, program) = match place {
             Place::Program(place) => start(name, place, path, listener).await?,
             Place::Address { url, key } => {
-                let transport = address(url, key.as_deref(), keys)?;
+                let transport = address(url, key.as_deref(), door)?;
                 (
                     listener
                         .serve_with_lifecycle(transport, lifecycle())
@@ -161,21 +161,19 @@ async fn start(
 fn address(
     url: &str,
     key: Option<&str>,
-    keys: &dyn Keys,
+    door: &Door,
 ) -> Result<StreamableHttpClientTransport<reqwest::Client>, String> {
-    let client = reqwest::Client::builder()
-        .no_proxy()
-        .redirect(reqwest::redirect::Policy::none())
-        .connect_timeout(Duration::from_secs(10))
-        .build()
-        .map_err(|error| reason(&error))?;
+    // Nothing that a project keeps can name an MCP server, nor its key.
+    let (asker, at) = (Asker::Operator, parse(url).map_err(|refused| reason(&refused))?);
     let mut config =
         StreamableHttpClientTransportConfig::with_uri(url).max_sse_event_size(limits::MCP_MESSAGE_BYTES);
     if let Some(name) = key {
-        let key = keys.key(name).ok_or_else(|| format!("there is no key `{name}`"))?;
+        let key = door.key(asker, name, &at).map_err(|refused| reason(&refused))?;
+        let key = key.ok_or_else(|| format!("there is no key `{name}`"))?;
         config = config.auth_header(key.expose_secret());
     }
-    Ok(StreamableHttpClientTransport::with_client(client, config))
+    let to = door.destination(asker, at).map_err(|refused| reason(&refused))?;
+    Ok(StreamableHttpClientTransport::with_client(to.into_client(), config))
 }
 
 fn lifecycle() -> ClientLifecycleMode {

@@ -128,14 +128,7 @@ fn check_name(at: &str, name: &str) -> Result<(), Invalid> {
 }
 
 fn address(at: &str, url: &str) -> Result<String, Invalid> {
-    let at = format!("{at}/url");
-    let parsed = reqwest::Url::parse(url).map_err(|error| wrong(&at, &error.to_string()))?;
-    if !matches!(parsed.scheme(), "http" | "https") {
-        return Err(wrong(&at, "must begin with http: or https:"));
-    }
-    if !parsed.username().is_empty() || parsed.password().is_some() {
-        return Err(wrong(&at, "takes no user and no password; give a `key`"));
-    }
+    cardwire_egress::parse(url).map_err(|refused| wrong(&format!("{at}/url"), &refused.to_string()))?;
     Ok(url.to_owned())
 }
 

@@ -2,7 +2,7 @@
 
 use super::WAIT_SECONDS;
 use crate::{card::Answer, desk::Desk, tool_bus::ToolBus, transcript::Call};
-use cardwire_llm::Keys;
+use cardwire_egress::{Asker, Door, Refused, innermost, parse, refusal};
 use cardwire_model::{limits::TOOL_ANSWER_BYTES, trace::TRACEPARENT};
 use futures_util::StreamExt;
 use ring::hmac::{self, HMAC_SHA256};
@@ -24,28 +24,41 @@ pub(crate) enum Ran {
     Later(u32),
 }
 
+/// Why there is no answer.
+enum Unsent {
+    /// The call may not go there.
+    Refused(Refused),
+    /// It went wrong.
+    Failed(String),
+}
+
+impl From<Refused> for Unsent {
+    fn from(refused: Refused) -> Self {
+        Self::Refused(refused)
+    }
+}
+
+impl From<reqwest::Error> for Unsent {
+    fn from(error: reqwest::Error) -> Self {
+        refusal(&error).cloned().map_or_else(|| Self::Failed(innermost(&error)), Self::Refused)
+    }
+}
+
 /// Calls of tools elsewhere.
 pub(crate) struct External {
-    client: Option<reqwest::Client>,
-    keys: Arc<dyn Keys>,
+    door: Arc<Door>,
     bus: Option<Arc<dyn ToolBus>>,
 }
 
 impl fmt::Debug for External {
-    // Keys are not shown.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("External").finish_non_exhaustive()
     }
 }
 
 impl External {
-    pub(crate) fn new(keys: Arc<dyn Keys>, bus: Option<Arc<dyn ToolBus>>) -> Self {
-        let client = reqwest::Client::builder()
-            .no_proxy()
-            .redirect(reqwest::redirect::Policy::none())
-            .connect_timeout(Duration::from_secs(10))
-            .build();
-        Self { client: client.ok(), keys, bus }
+    pub(crate) fn new(door: Arc<Door>, bus: Option<Arc<dyn ToolBus>>) -> Self {
+        Self { door, bus }
     }
 
     /// Where tools listen that have no address.
@@ -72,10 +85,14 @@ impl External {
             "project_id": lease.project_id, "agent_id": lease.agent_id,
             "agent_turn_id": lease.agent_turn_id, "turn_epoch": lease.turn_epoch,
         });
-        let sent = self.send(url, body.to_string(), desk.trace.header());
+        let asker = Asker::Project(&lease.project_id);
+        let sent = self.send(asker, url, body.to_string(), desk.trace.header());
         match tokio::time::timeout(Duration::from_secs(seconds), sent).await {
             Ok(Ok(ran)) => ran,
-            Ok(Err(message)) => Ran::Answered(Answer::failed("tool_failed", message)),
+            Ok(Err(Unsent::Refused(refused))) => {
+                Ran::Answered(Answer::failed("egress_refused", refused.to_string()))
+            }
+            Ok(Err(Unsent::Failed(message))) => Ran::Answered(Answer::failed("tool_failed", message)),
             Err(_) => {
                 let message = format!("{} did not answer within {seconds} s", call.name);
                 Ran::Answered(Answer::failed("tool_timeout", message))
@@ -83,39 +100,48 @@ impl External {
         }
     }
 
-    async fn send(&self, url: &str, body: String, trace: Option<String>) -> Result<Ran, String> {
-        let client = self.client.as_ref().ok_or("no HTTP client could be made")?;
-        let mut request = client.post(url).header("content-type", "application/json");
-        if let Some(key) = self.keys.key(KEY) {
+    async fn send(
+        &self,
+        asker: Asker<'_>,
+        url: &str,
+        body: String,
+        trace: Option<String>,
+    ) -> Result<Ran, Unsent> {
+        let url = parse(url)?;
+        let key = self.door.signing_key(asker, KEY, &url)?;
+        let mut request =
+            self.door.destination(asker, url)?.post().header("content-type", "application/json");
+        if let Some(key) = key {
             request = request.header(SIGNATURE, signature(key.expose_secret().as_bytes(), body.as_bytes()));
         }
         if let Some(trace) = trace {
             request = request.header(TRACEPARENT, trace);
         }
-        let response = request.body(body).send().await.map_err(|error| error.without_url().to_string())?;
+        let response = request.body(body).send().await?;
         let status = response.status().as_u16();
         if status == 202 {
             return Ok(Ran::Later(WAIT_SECONDS));
         }
         let text = read(response).await?;
         if !(200..300).contains(&status) {
-            return Err(format!("the tool answered {status}"));
+            return Err(Unsent::Failed(format!("the tool answered {status}")));
         }
         Ok(Ran::Answered(Answer::Success(serde_json::from_str(&text).unwrap_or(Value::String(text)))))
     }
 }
 
 /// The body, bounded.
-async fn read(response: reqwest::Response) -> Result<String, String> {
+async fn read(response: reqwest::Response) -> Result<String, Unsent> {
     let mut bytes = vec![];
     let mut stream = response.bytes_stream();
     while let Some(chunk) = stream.next().await {
-        bytes.extend_from_slice(&chunk.map_err(|error| error.without_url().to_string())?);
+        bytes.extend_from_slice(&chunk?);
         if bytes.len() > TOOL_ANSWER_BYTES {
-            return Err(format!("the tool answered more than {TOOL_ANSWER_BYTES} bytes"));
+            return Err(Unsent::Failed(format!("the tool answered more than {TOOL_ANSWER_BYTES} bytes")));
         }
     }
-    String::from_utf8(bytes).map_err(|_| "the tool answered something that is no text".to_owned())
+    String::from_utf8(bytes)
+        .map_err(|_| Unsent::Failed("the tool answered something that is no text".to_owned()))
 }
 
 /// `sha256=` and the HMAC of the body.

@@ -4,12 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
+use cardwire_egress::Door;
 use cardwire_kernel::protocol::roster::add_agent::AddAgent;
 use cardwire_kernel::{Kernel, NewProfile};
-use cardwire_llm::Keys;
 use cardwire_model::{AgentId, CanonicalJson, CardDraft, Origin};
 use cardwire_worker::{Ask, Elsewhere, Method, Port, Worker, WorkerConfig};
-use secrecy::SecretString;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -116,7 +115,7 @@ impl Staff {
         let worker = Worker::new(
             config,
             Arc::clone(&self.port) as Arc<dyn Port>,
-            Arc::new(NoKeys),
+            Arc::new(Door::bare()),
             Elsewhere::default(),
         );
         let (stop, stopped) = watch::channel(false);
@@ -134,15 +133,6 @@ impl AtWork {
     pub(super) async fn stop(self) -> anyhow::Result<()> {
         self.stop.send_replace(true);
         Ok(self.work.await?)
-    }
-}
-
-/// Scripts need no keys.
-struct NoKeys;
-
-impl Keys for NoKeys {
-    fn key(&self, _: &str) -> Option<SecretString> {
-        None
     }
 }
 

@@ -184,13 +184,13 @@ fn a_tool_may_answer_later() {
 }
 
 /// A request as the tool saw it.
-struct Request {
-    head: Vec<String>,
+pub(super) struct Request {
+    pub(super) head: Vec<String>,
     body: String,
 }
 
 impl Request {
-    fn header(&self, name: &str) -> Option<&str> {
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
         let line = |line: &String| line.to_lowercase().starts_with(&format!("{name}:"));
         self.head
             .iter()
@@ -201,7 +201,7 @@ impl Request {
 }
 
 /// A tool on a port of its own that answers everything the same. Gives its address and what it is asked.
-fn tool(status: &'static str, answer: &'static str) -> (String, mpsc::Receiver<Request>) {
+pub(super) fn tool(status: &'static str, answer: &'static str) -> (String, mpsc::Receiver<Request>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/tool", listener.local_addr().unwrap());
     let (sender, requests) = mpsc::channel();
