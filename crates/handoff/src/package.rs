@@ -15,7 +15,7 @@ use crate::{
     problem::{Findings, Place, code},
     types::Known,
 };
-use cardwire_model::{CanonicalJson, token_count};
+use cardwire_model::{CancelFlag, CanonicalJson, schema::Steps, token_count};
 use serde_json::{Map, Value};
 
 pub(crate) use entry::read_list;
@@ -164,8 +164,9 @@ fn body(known: &Known<'_>, value: &Value, findings: &mut Findings) -> Option<Bod
     match known {
         Known::InitToExecute => design::read(&fields, findings).map(Body::Design),
         Known::ExecuteToInit => execution::read(&fields, findings).map(Body::Execution),
-        Known::Registered(registered) => {
-            registered::read(registered, value, &fields, findings).map(Body::Registered)
+        Known::Registered(registered, cancel) => {
+            let mut steps = Steps::until(CancelFlag::clone(cancel));
+            registered::read(registered, value, &mut steps, &fields, findings).map(Body::Registered)
         }
     }
 }

@@ -6,10 +6,10 @@ use crate::{
     problem::{Findings, Place, code},
 };
 use cardwire_model::{
-    CanonicalJson,
-    limits::{HANDOFF_PATH_FIELDS, HANDOFF_SCHEMA_BYTES, HANDOFF_TYPES, NAME_CHARS},
+    CancelFlag, Invalid,
+    limits::{HANDOFF_PATH_FIELDS, HANDOFF_TYPES, NAME_CHARS},
+    schema::{Room, Schema, Steps},
 };
-use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
@@ -18,19 +18,20 @@ pub(crate) const INIT_TO_EXECUTE: &str = "init_to_execute";
 /// From execution back to design.
 pub(crate) const EXECUTE_TO_INIT: &str = "execute_to_init";
 
-/// Longest message about what a schema does not allow: it may quote the schema.
+/// Longest message about a schema: it may quote it.
 const MESSAGE_CHARS: usize = 300;
 
 /// The types that packages may have.
 #[derive(Clone, Default)]
 pub struct Types {
     registered: BTreeMap<String, Registered>,
+    cancel: CancelFlag,
 }
 
 /// A type besides the built-in ones.
 #[derive(Clone)]
 pub(crate) struct Registered {
-    validator: Arc<Validator>,
+    schema: Arc<Schema>,
     /// JSON pointers of fields that hold paths below the root.
     pub(crate) path_fields: Vec<String>,
 }
@@ -39,7 +40,8 @@ pub(crate) struct Registered {
 pub(crate) enum Known<'a> {
     InitToExecute,
     ExecuteToInit,
-    Registered(&'a Registered),
+    /// With what ends a check by it.
+    Registered(&'a Registered, &'a CancelFlag),
 }
 
 impl Types {
@@ -61,16 +63,22 @@ impl Types {
             return Err(too_large("name", format!("there are {HANDOFF_TYPES} types already")));
         }
         check_pointers(&path_fields)?;
-        let validator = Arc::new(compile(&schema)?);
-        self.registered.insert(name.to_owned(), Registered { validator, path_fields });
+        let schema = Arc::new(compile(&schema)?);
+        self.registered.insert(name.to_owned(), Registered { schema, path_fields });
         Ok(())
+    }
+
+    /// Checks by these types end when the flag is set: nobody waits for what they find.
+    #[must_use]
+    pub fn until(self, cancel: CancelFlag) -> Self {
+        Self { cancel, ..self }
     }
 
     pub(crate) fn find(&self, name: &str) -> Option<Known<'_>> {
         match name {
             INIT_TO_EXECUTE => Some(Known::InitToExecute),
             EXECUTE_TO_INIT => Some(Known::ExecuteToInit),
-            name => self.registered.get(name).map(Known::Registered),
+            name => self.registered.get(name).map(|registered| Known::Registered(registered, &self.cancel)),
         }
     }
 
@@ -88,14 +96,22 @@ impl fmt::Debug for Types {
 }
 
 impl Registered {
-    /// Notes whatever the schema does not allow.
-    pub(crate) fn check(&self, value: &Value, fields: &Fields<'_>, findings: &mut Findings) {
-        for error in self.validator.iter_errors(value) {
-            // Masked, because content has no place in messages.
-            let message: String = error.masked().to_string().chars().take(MESSAGE_CHARS).collect();
-            let pointer = error.instance_path().to_string();
-            let place = pointer.strip_prefix('/').map_or(Place::default(), Place::field);
-            findings.error(fields.code, place, message);
+    /// Notes whatever the schema does not allow, or that this cannot be found out.
+    pub(crate) fn check(
+        &self,
+        value: &Value,
+        steps: &mut Steps,
+        fields: &Fields<'_>,
+        findings: &mut Findings,
+    ) {
+        match self.schema.misfits(value, steps) {
+            Ok(misfits) => {
+                for misfit in misfits {
+                    let place = misfit.place.strip_prefix('/').map_or(Place::default(), Place::field);
+                    findings.error(fields.code, place, misfit.message);
+                }
+            }
+            Err(why) => findings.error(fields.code, Place::default(), why.to_string()),
         }
     }
 }
@@ -127,17 +143,14 @@ fn check_pointers(pointers: &[String]) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn compile(schema: &Value) -> Result<Validator, Refusal> {
-    let text = CanonicalJson::from_value(schema)
-        .map_err(|invalid| Refusal::request("schema", invalid.to_string()))?;
-    if text.as_bytes().len() > HANDOFF_SCHEMA_BYTES {
-        return Err(too_large("schema", format!("a schema has at most {HANDOFF_SCHEMA_BYTES} bytes")));
-    }
-    // The engine without backtracking: a pattern of one user must not keep the others waiting. Schemas elsewhere are
-    // not fetched, because that support is not built in.
-    jsonschema::options().with_pattern_options(PatternOptions::regex()).build(schema).map_err(|error| {
-        let message: String = format!("not a JSON schema: {error}").chars().take(MESSAGE_CHARS).collect();
-        Refusal::request("schema", message)
+fn compile(schema: &Value) -> Result<Schema, Refusal> {
+    Schema::read(schema, "schema", &mut Room::default()).map_err(|invalid| match invalid {
+        Invalid::TooLarge { .. } => too_large("schema", invalid.to_string()),
+        Invalid::Field { .. } | Invalid::Coded { .. } => {
+            let message: String =
+                format!("not a JSON schema: {invalid}").chars().take(MESSAGE_CHARS).collect();
+            Refusal::request("schema", message)
+        }
     })
 }
 

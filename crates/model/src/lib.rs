@@ -7,6 +7,7 @@
 pub mod asking;
 pub mod audit;
 pub mod batch;
+pub mod cancel;
 pub mod card;
 pub mod card_box;
 pub mod commit;
@@ -27,6 +28,7 @@ pub mod path;
 pub mod project;
 pub mod resource;
 pub mod roster;
+pub mod schema;
 pub mod session;
 pub mod slug;
 pub mod snapshot;
@@ -40,6 +42,7 @@ pub mod web_address;
 
 pub use audit::{AuditAction, AuditRow, AuditVerdict, ChainHead, NewAudit};
 pub use batch::{Batch, BatchStatus, Branch, BranchEnd, BranchKey, BranchStatus, CloseReason, Grant, Sweep};
+pub use cancel::{CancelFlag, Cancelled};
 pub use card::{Card, CardDraft, CardKind, Origin, Role};
 pub use card_box::{BoxHead, Entry, EntrySource, Generation, Item, NewBox, Segment};
 pub use commit::{Commit, Conflict, Expect, Write};

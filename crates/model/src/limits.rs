@@ -72,6 +72,11 @@ pub const EVENT_PAGE: usize = 500;
 pub const SEAL_ROWS: usize = 256;
 /// How often a command is decided again after another writer got in between.
 pub const DECIDE_ATTEMPTS: usize = 16;
+/// Pure work on no more bytes is done where it is asked for: it takes about as long as half a millisecond, and handing it to
+/// another thread a tenth of that.
+pub const AT_ONCE_BYTES: usize = 16 * KIB;
+/// Most long computations of one project that wait for a processor.
+pub const WAITING_JOBS: usize = 256;
 
 /// Most turns in the inbox of one agent: the live one and those that wait behind it (SEC-07).
 pub const INBOX_TURNS: u32 = 1_000;
@@ -228,10 +233,24 @@ pub const HANDOFF_FINGERPRINTS: usize = 1_000;
 pub const HANDOFF_PROBLEMS: usize = 100;
 /// Most types of packages besides the built-in ones.
 pub const HANDOFF_TYPES: usize = 100;
-/// Largest schema of such a type, as canonical bytes.
-pub const HANDOFF_SCHEMA_BYTES: usize = 64 * KIB;
 /// Most fields of such a type that hold paths.
 pub const HANDOFF_PATH_FIELDS: usize = 100;
+/// Largest JSON Schema, as canonical bytes. The schemas of one list of result fields count together, here and below.
+pub const SCHEMA_BYTES: usize = 64 * KIB;
+/// Deepest nesting of arrays and objects in a JSON Schema.
+pub const SCHEMA_DEPTH: usize = JSON_DEPTH;
+/// Most schemas in a JSON Schema, itself included.
+pub const SUBSCHEMAS: usize = 4_096;
+/// Bytes of all patterns of a JSON Schema.
+pub const SCHEMA_PATTERN_BYTES: usize = 4 * KIB;
+/// Memory of all its patterns once they are compiled.
+pub const SCHEMA_AUTOMATA_BYTES: usize = MIB;
+/// Steps of one check of a value: about a fifth of a second in the worst case.
+pub const SCHEMA_STEPS: u64 = 4_000_000;
+/// Most schemas that are applied within one another while a value is checked.
+pub const SCHEMA_NESTING: usize = 512;
+/// Most reasons that are told why a value does not fit.
+pub const SCHEMA_MISFITS: usize = HANDOFF_PROBLEMS;
 /// Tokens that one load may take unless the reader says otherwise (LD-02).
 pub const LOAD_TOKENS: u32 = 40_000;
 /// Bytes of files that one load reads at most, whatever its budget.

@@ -80,8 +80,8 @@ pub(crate) async fn run_with(
     record: Option<&Transcript>,
 ) -> Result<Rest, Trouble> {
     let limits = RunLimits::of(&desk.lease.runtime_config);
-    let required = match Field::all(&desk.result_fields().await?) {
-        Ok(required) => required,
+    let required: Arc<[Field]> = match Field::all(&desk.result_fields().await?) {
+        Ok(required) => required.into(),
         Err(wrong) => return desk.fail("invalid_result_fields", &wrong).await,
     };
     let past = match desk.lease.setting("forked_from") {

@@ -22,6 +22,7 @@ use crate::{
 use cardwire_model::asking::ASK_HUMAN;
 use external::External;
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
 
 /// Tools of the PMO.
 pub(crate) const PMO: [&str; 5] =
@@ -71,7 +72,7 @@ pub(crate) struct Bench<'a> {
     pub(crate) desk: &'a Desk,
     pub(crate) profile: &'a Profile,
     pub(crate) limits: RunLimits,
-    pub(crate) required: &'a [fields::Field],
+    pub(crate) required: &'a Arc<[fields::Field]>,
     pub(crate) external: &'a External,
     pub(crate) mcp: &'a Mcp,
     /// In a replay: what the turn has on record. Nothing is carried out.
@@ -117,7 +118,7 @@ impl Bench<'_> {
             return Ok(accepted(deliverable));
         }
         if call.name == submit::NAME {
-            return Ok(match submit::submit(&call.arguments, self.required) {
+            return Ok(match submit::submit_apart(&call.arguments, self.required).await {
                 Ok(deliverable) => accepted(deliverable),
                 Err(wrong) => sent_back(&wrong, transcript),
             });

@@ -2,15 +2,17 @@
 
 use super::{PathField, safe_path};
 use crate::{fields::Fields, problem::Findings, types::Registered};
+use cardwire_model::schema::Steps;
 use serde_json::Value;
 
 pub(super) fn read(
     registered: &Registered,
     value: &Value,
+    steps: &mut Steps,
     fields: &Fields<'_>,
     findings: &mut Findings,
 ) -> Option<Vec<PathField>> {
-    registered.check(value, fields, findings);
+    registered.check(value, steps, fields, findings);
     let mut paths = Vec::new();
     for pointer in &registered.path_fields {
         // Whether the field must be there is for the schema to say.

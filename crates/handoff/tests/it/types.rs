@@ -2,8 +2,9 @@
 
 use crate::fixtures::{World, codes, options};
 use cardwire_handoff::{CheckOptions, Gate, Package, Refusal, RefusalKind, Types, check_files, fit};
-use cardwire_model::limits::{
-    HANDOFF_PATH_FIELDS, HANDOFF_SCHEMA_BYTES, HANDOFF_TOKENS, HANDOFF_TYPES, NAME_CHARS,
+use cardwire_model::{
+    CancelFlag,
+    limits::{HANDOFF_PATH_FIELDS, HANDOFF_TOKENS, HANDOFF_TYPES, NAME_CHARS, SCHEMA_BYTES},
 };
 use serde_json::{Value, json};
 
@@ -138,18 +139,43 @@ fn a_type_that_cannot_work_is_not_registered() {
     assert_eq!(register("new", json!({}), &["/a", "b"]), invalid("path_fields/1"));
 }
 
+/// Definitions, each of which names the next twice.
+fn doubling(levels: usize) -> Value {
+    let level = |n: usize| {
+        let next = json!({ "$ref": format!("#/$defs/d{}", n + 1) });
+        (format!("d{n}"), json!({ "anyOf": [next, next] }))
+    };
+    let mut defs: serde_json::Map<String, Value> = (0..levels).map(level).collect();
+    defs.insert(format!("d{levels}"), json!({ "type": "null" }));
+    json!({ "$ref": "#/$defs/d0", "$defs": defs })
+}
+
+/// F-41, SEC-07: with the bounds taken away this takes all memory there is.
+#[test]
+fn a_schema_that_doubles_its_work_at_every_level_is_given_up() {
+    let mut types = Types::built_in();
+    types.register("bomb", doubling(28), vec![]).unwrap();
+    let package = json!({ "handoff_type": "bomb", "timestamp": "2026-01-04T10:30:00" });
+    let refusal = Package::parse(package.clone(), None, &types).unwrap_err();
+    assert_eq!((refusal.kind, refusal.code), (RefusalKind::Invalid, "invalid_package"));
+    assert!(refusal.message.contains("takes more than 4000000 steps"), "{refusal}");
+    // F-45: and sooner, if nobody waits for it.
+    let cancel = CancelFlag::default();
+    cancel.set();
+    let refusal = Package::parse(package, None, &types.until(cancel)).unwrap_err();
+    assert!(refusal.message.contains("nobody waits"), "{refusal}");
+}
+
 /// SEC-07
 #[test]
 fn names_schemas_fields_and_types_are_bounded() {
     let mut types = Types::built_in();
     let schema = |bytes: usize| json!({ "title": "x".repeat(bytes - r#"{"title":""}"#.len()) });
     let paths = |count: usize| (0..count).map(|n| format!("/{n}")).collect::<Vec<_>>();
-    types
-        .register(&"a".repeat(NAME_CHARS), schema(HANDOFF_SCHEMA_BYTES), paths(HANDOFF_PATH_FIELDS))
-        .unwrap();
+    types.register(&"a".repeat(NAME_CHARS), schema(SCHEMA_BYTES), paths(HANDOFF_PATH_FIELDS)).unwrap();
     assert!(types.register(&"a".repeat(NAME_CHARS + 1), json!({}), vec![]).is_err());
     let kind = |result: Result<(), Refusal>| result.unwrap_err().kind;
-    assert_eq!(kind(types.register("b", schema(HANDOFF_SCHEMA_BYTES + 1), vec![])), RefusalKind::TooLarge);
+    assert_eq!(kind(types.register("b", schema(SCHEMA_BYTES + 1), vec![])), RefusalKind::TooLarge);
     assert_eq!(kind(types.register("b", json!({}), paths(HANDOFF_PATH_FIELDS + 1))), RefusalKind::TooLarge);
     for n in 1..HANDOFF_TYPES {
         types.register(&format!("t{n}"), json!({}), vec![]).unwrap();

@@ -1,7 +1,10 @@
 //! The typed view of a card's content (CB-06): on the wire a JSON value, here one of the named shapes.
 
 use super::CardKind;
-use crate::{CanonicalJson, Invalid};
+use crate::{
+    CanonicalJson, Invalid,
+    schema::{Room, Schema},
+};
 use serde_json::{Map, Value};
 
 /// What the content of a card means, by its kind.
@@ -89,12 +92,26 @@ impl Content {
     /// Like [`Self::parse`] without building the value where the kind asks for no shape.
     pub fn check(kind: &CardKind, content: &CanonicalJson) -> Result<(), Invalid> {
         match kind.as_str() {
-            "tool.call" | "tool.result" | "task.result_fields" | "sys.tools" => {
-                Self::parse(kind, content).map(drop)
+            "tool.call" | "tool.result" | "sys.tools" => Self::parse(kind, content).map(drop),
+            "task.result_fields" => {
+                Self::parse(kind, content)?;
+                check_schemas(content.to_value())
             }
             _ => Ok(()),
         }
     }
+}
+
+/// What is asked of a result can be checked, and all of it together within the limits (WK-07, SEC-07). Not looked at when a
+/// card is read: one that was written before is as it is.
+fn check_schemas(value: Value) -> Result<(), Invalid> {
+    let mut room = Room::default();
+    for (index, field) in unwrap_member(value, "fields").as_array().into_iter().flatten().enumerate() {
+        if let Some(schema) = field.get("schema") {
+            Schema::read(schema, &format!("content/fields/{index}/schema"), &mut room)?;
+        }
+    }
+    Ok(())
 }
 
 fn object(value: Value, kind: &str) -> Result<Map<String, Value>, Invalid> {

@@ -3,7 +3,7 @@
 
 use super::{object, objects, only, text};
 use crate::turn::report::AfterExecution;
-use cardwire_model::{CanonicalJson, Invalid, ToolTarget, check_web_address, limits};
+use cardwire_model::{CanonicalJson, Invalid, ToolTarget, check_web_address, limits, schema};
 use serde_json::{Map, Value};
 
 /// What a tool may say.
@@ -46,8 +46,9 @@ impl Tool {
         only(members, &MEMBERS, "")?;
         text(members, "description")?;
         objects(members, &["parameters", "target", "metadata"])?;
-        if let Some(Value::Object(schema)) = members.get("parameters") {
-            check_schema(schema)?;
+        if let Some(parameters @ Value::Object(members)) = members.get("parameters") {
+            schema::check_size(parameters, "parameters", &mut schema::Room::default())?;
+            check_schema(members)?;
         }
         if let Some(Value::Object(target)) = members.get("target") {
             check_target(target)?;
@@ -105,7 +106,7 @@ fn check_target(target: &Map<String, Value>) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// A JSON Schema of an object, as far as every model needs it to be one.
+/// A JSON Schema of an object, as far as every model needs it to be one. Providers run it, not we.
 fn check_schema(schema: &Map<String, Value>) -> Result<(), Invalid> {
     if schema.get("type").is_some_and(|kind| kind != "object") {
         return Err(Invalid::field("parameters/type", "must be object"));
@@ -170,6 +171,18 @@ mod tests {
             assert_eq!(check(tool.clone()).unwrap_err().field_name(), "target/url", "{tool}");
             assert!(parse(&tool).is_ok(), "what is kept already can be read");
         }
+    }
+
+    /// F-41, SEC-07
+    #[test]
+    fn the_schema_of_its_arguments_is_bounded() {
+        let with = |bytes: usize| {
+            let text = "x".repeat(bytes - r#"{"description":""}"#.len());
+            json!({ "parameters": { "description": text } })
+        };
+        assert!(parse(&with(limits::SCHEMA_BYTES)).is_ok());
+        let refused = parse(&with(limits::SCHEMA_BYTES + 1)).unwrap_err();
+        assert!(matches!(&refused, Invalid::TooLarge { field, .. } if field == "parameters"), "{refused}");
     }
 
     #[test]

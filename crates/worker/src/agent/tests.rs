@@ -32,12 +32,12 @@ async fn said(text: &str, calls: &[&str], stop: StopReason, settings: Value) -> 
     let door = Arc::new(Door::bare());
     let (external, mcp) = (External::new(Arc::clone(&door), None), Mcp::new(McpServers::default(), door));
     let model = Arc::new(Recorded::new(vec![Ok(answer)]));
-    let profile = Profile::of(&[]);
+    let (profile, required) = (Profile::of(&[]), Arc::default());
     let bench = Bench {
         desk: &desk,
         profile: &profile,
         limits: RunLimits::of(&desk.lease.runtime_config),
-        required: &[],
+        required: &required,
         external: &external,
         mcp: &mcp,
         record: None,

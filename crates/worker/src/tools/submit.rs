@@ -1,7 +1,13 @@
 //! `submit_result`: the end of a turn with the fields that were asked for (WK-07).
 
 use super::fields::Field;
+use cardwire_model::schema::Steps;
 use serde_json::{Map, Value, json};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
+use tokio::task::spawn_blocking;
 
 pub(crate) const NAME: &str = "submit_result";
 
@@ -41,15 +47,30 @@ impl Wrong {
 /// The code of a value that is not what its schema says.
 pub(crate) const INVALID_VALUE: &str = "invalid_value";
 
+/// The same, where it holds up nobody: what schemas ask for may take a while to be checked (F-45).
+pub(crate) async fn submit_apart(arguments: &Value, required: &Arc<[Field]>) -> Result<Value, Wrong> {
+    if !required.iter().any(Field::has_schema) {
+        return submit(arguments, required);
+    }
+    let (arguments, required) = (arguments.clone(), Arc::clone(required));
+    match spawn_blocking(move || submit(&arguments, &required)).await {
+        Ok(submitted) => submitted,
+        // It panicked, as it would have done here.
+        Err(error) => std::panic::resume_unwind(error.into_panic()),
+    }
+}
+
 /// The deliverable of a submission: required fields first, then the others; or what is wrong with it.
 pub(crate) fn submit(arguments: &Value, required: &[Field]) -> Result<Value, Wrong> {
     let given = fields(arguments).map_err(Wrong::Fields)?;
-    for (index, field) in given.iter().enumerate() {
-        if given[..index].iter().any(|earlier| earlier.name == field.name) {
+    let mut by_name: HashMap<&str, &Given> = HashMap::with_capacity(given.len());
+    for field in &given {
+        if by_name.insert(&field.name, field).is_some() {
             return Err(Wrong::Fields(format!("submit_result has duplicate fields: [{}]", field.name)));
         }
     }
-    let has = |name: &String| given.iter().any(|field| field.name == *name && !is_blank(&field.value));
+    let value_of = |name: &str| by_name.get(name).copied();
+    let has = |name: &String| value_of(name).is_some_and(|field| !is_blank(&field.value));
     let missing: Vec<_> =
         required.iter().map(|field| &field.name).filter(|name| !has(name)).map(String::as_str).collect();
     if !missing.is_empty() {
@@ -58,8 +79,8 @@ pub(crate) fn submit(arguments: &Value, required: &[Field]) -> Result<Value, Wro
             missing.join(", ")
         )));
     }
-    let value_of = |name: &str| given.iter().find(|field| field.name == name);
-    let misfit = |field: &Field| field.misfit(&value_of(&field.name)?.value);
+    let mut steps = Steps::default();
+    let misfit = |field: &Field| field.misfit(&value_of(&field.name)?.value, &mut steps);
     let misfits: Vec<_> = required.iter().filter_map(misfit).collect();
     if !misfits.is_empty() {
         return Err(Wrong::Values(format!(
@@ -68,7 +89,8 @@ pub(crate) fn submit(arguments: &Value, required: &[Field]) -> Result<Value, Wro
         )));
     }
     let wanted = required.iter().filter_map(|field| value_of(&field.name));
-    let extra = given.iter().filter(|given| !required.iter().any(|field| field.name == given.name));
+    let names: HashSet<&str> = required.iter().map(|field| field.name.as_str()).collect();
+    let extra = given.iter().filter(|given| !names.contains(given.name.as_str()));
     let fields: Vec<_> =
         wanted.chain(extra).map(|field| json!({ "name": field.name, "value": field.value })).collect();
     if fields.is_empty() {

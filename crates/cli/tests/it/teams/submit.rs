@@ -158,18 +158,21 @@ fn values_that_never_fit_fail_the_turn() {
     });
 }
 
-/// WK-07: nobody is asked for what cannot be checked.
+/// WK-07, F-41: nobody is asked for what cannot be checked.
 #[test]
-fn a_schema_that_is_none_fails_the_turn_before_a_model_is_asked() {
-    on_a_server(|stage, server| {
-        let fields =
-            json!([{ "name": "boats", "description": "", "schema": { "$ref": "http://127.0.0.1:1/x" } }]);
-        let turn = turn_with_fields(server, &fields, &json!([{ "reply": "Seven." }]));
-        assert_eq!(
-            (&turn["status"], &turn["error_code"]),
-            (&json!("failed"), &json!("invalid_result_fields"))
-        );
-        assert!(text(&turn["error"]).contains("boats"), "{turn:#}");
-        assert!(stage.sent("a").is_empty());
+fn fields_with_a_schema_that_cannot_be_run_are_refused_when_they_are_written() {
+    on_a_server(|_, server| {
+        assert_eq!(server.post("/projects", json!({ "project_id": "p1" })).status, 201);
+        for schema in
+            [json!({ "$ref": "http://127.0.0.1:1/x" }), json!({ "type": "boat" }), json!({ "$ref": "#" })]
+        {
+            let fields = json!([{ "name": "boats", "description": "", "schema": schema }]);
+            let body =
+                json!({ "content": fields, "metadata": { "type": "task.result_fields", "role": "user" } });
+            let refused = server.post("/projects/p1/l0/cards", body);
+            assert_eq!(refused.status, 400, "{refused:?}");
+            let field = text(&refused.json()["error"]["detail"]["field"]).to_owned();
+            assert!(field.starts_with("content/fields/0/schema"), "{field}");
+        }
     });
 }
