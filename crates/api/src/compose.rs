@@ -11,7 +11,7 @@ use cardwire_kernel::composer::{
     render,
     tokens::Tokenizer,
 };
-use cardwire_model::{CanonicalJson, Invalid, Message, Placement, Speaker};
+use cardwire_model::{CancelFlag, CanonicalJson, Invalid, Message, Placement, Speaker};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
 use utoipa::ToSchema;
@@ -41,8 +41,8 @@ pub struct ComposeIn {
 }
 
 impl ComposeIn {
-    /// The input of the composer.
-    pub fn into_input(self) -> Result<Input, Invalid> {
+    /// The input of the composer, as long as somebody waits for it.
+    pub fn into_input(self, cancel: &CancelFlag) -> Result<Input, Invalid> {
         parse::plain("system_prompt", self.system_prompt.as_deref())?;
         let query = match (self.query, self.human_message) {
             (Some(_), Some(_)) => return Err(ComposeError::DualQueryPath.into()),
@@ -59,6 +59,7 @@ impl ComposeIn {
             checkpoint_messages: messages(
                 "checkpoint_messages",
                 self.checkpoint_messages.unwrap_or_default(),
+                cancel,
             )?,
             query,
         })

@@ -2,7 +2,7 @@
 
 use crate::parse;
 use cardwire_kernel::protocol::turn::append::check_call_id;
-use cardwire_model::{CanonicalJson, Card, Invalid, Message, Speaker};
+use cardwire_model::{CancelFlag, CanonicalJson, Card, Invalid, Message, Speaker};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
 use utoipa::ToSchema;
@@ -77,9 +77,16 @@ impl ChatMessageIn {
     }
 }
 
-/// The messages of a list.
-pub fn messages(place: &str, messages: Vec<ChatMessageIn>) -> Result<Vec<Message>, Invalid> {
-    let read = |(index, message): (usize, ChatMessageIn)| message.into_message(&format!("{place}/{index}"));
+/// The messages of a list, as long as somebody waits for them.
+pub fn messages(
+    place: &str,
+    messages: Vec<ChatMessageIn>,
+    cancel: &CancelFlag,
+) -> Result<Vec<Message>, Invalid> {
+    let read = |(index, message): (usize, ChatMessageIn)| {
+        cancel.check()?;
+        message.into_message(&format!("{place}/{index}"))
+    };
     messages.into_iter().enumerate().map(read).collect()
 }
 

@@ -19,6 +19,7 @@ mod room;
 mod summary;
 mod tokens;
 mod told;
+mod written;
 
 pub use call::{CallRequest, ComposedCall, Purpose};
 pub use collect::{CollectRequest, Collected};

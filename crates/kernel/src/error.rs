@@ -20,6 +20,9 @@ pub enum KernelError {
     /// Too many calls wait for the PMO (PM-17).
     #[error("{0} calls wait for the PMO already")]
     QueueFull(usize),
+    /// Too much work of the project waits for a processor (SEC-07).
+    #[error("{0} long computations of this project wait for a processor already; try again in a moment")]
+    Crowded(usize),
     /// The embedding provider failed.
     #[error("the embedding provider failed: {0}")]
     Retriever(String),

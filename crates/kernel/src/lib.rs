@@ -26,6 +26,7 @@ mod measure;
 mod patience;
 mod pmo;
 mod projects;
+mod pure_pool;
 mod resources;
 mod sessions;
 pub mod spawn;

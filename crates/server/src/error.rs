@@ -122,7 +122,9 @@ impl From<KernelError> for ApiError {
             KernelError::Unauthenticated | KernelError::TokenEnded(_) => {
                 Self::new(ErrorCode::Unauthenticated, error.to_string())
             }
-            KernelError::QueueFull(_) => Self::new(ErrorCode::QueueFull, error.to_string()),
+            KernelError::QueueFull(_) | KernelError::Crowded(_) => {
+                Self::new(ErrorCode::QueueFull, error.to_string())
+            }
             KernelError::Retriever(_) => Self::new(ErrorCode::RetrieverFailed, error.to_string()),
             KernelError::Contended => Self::new(ErrorCode::Unavailable, error.to_string()),
             KernelError::Store(error) => error.into(),
@@ -203,7 +205,10 @@ impl IntoResponse for ApiError {
         if code == ErrorCode::Unauthenticated {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
-        if matches!(code, ErrorCode::RateLimited | ErrorCode::InboxFull | ErrorCode::Unavailable) {
+        if matches!(
+            code,
+            ErrorCode::RateLimited | ErrorCode::InboxFull | ErrorCode::QueueFull | ErrorCode::Unavailable
+        ) {
             headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }
         if closes {

@@ -14,11 +14,11 @@ use cardwire_kernel::{
     },
 };
 use cardwire_model::{
-    AnswerKey, Hash256, Invalid, ProjectId, Timestamp, Token, TokenSecret, TurnId, hash::FieldHasher, limits,
+    AnswerKey, CancelFlag, Hash256, Invalid, ProjectId, Timestamp, Token, TokenSecret, TurnId,
+    hash::FieldHasher, limits,
 };
 use serde::de::DeserializeOwned;
 use std::{
-    borrow::Cow,
     collections::HashMap,
     num::{IntErrorKind, ParseIntError},
     str::FromStr,
@@ -95,18 +95,45 @@ impl Request {
         parse::one(name, self.params.get(name).map_or("", String::as_str))
     }
 
-    pub(crate) fn body<T: DeserializeOwned>(&self) -> Result<T, Invalid> {
-        parse::body(&self.body)
+    /// The body as what the endpoint takes.
+    pub(crate) async fn body<T: DeserializeOwned + Send + 'static>(&self) -> Result<T, ApiError> {
+        self.read(|body, _| Ok(body)).await
+    }
+
+    /// What is made of the body. A large one is read where that holds up nobody.
+    pub(crate) async fn read<B: DeserializeOwned, T: Send + 'static>(
+        &self,
+        make: impl FnOnce(B, &CancelFlag) -> Result<T, Invalid> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        let body = self.body.clone();
+        self.compute(body.len(), move |cancel| Ok(make(parse::body(&body)?, cancel)?)).await
     }
 
     /// The body as JSON text; YAML is turned into it where its content type says so.
-    pub(crate) fn json(&self) -> Result<Cow<'_, [u8]>, Invalid> {
+    pub(crate) async fn json(&self) -> Result<Bytes, ApiError> {
         let content_type = self.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let body = self.body.clone();
         if !content_type.is_some_and(yaml::is_yaml) {
-            return Ok(Cow::Borrowed(&self.body));
+            return Ok(body);
         }
-        let text = std::str::from_utf8(&self.body).map_err(|_| Invalid::field("body", "must be UTF-8"))?;
-        yaml::to_json(text).map(|json| Cow::Owned(json.into_bytes()))
+        let json = move |_: &CancelFlag| {
+            let text = std::str::from_utf8(&body).map_err(|_| Invalid::field("body", "must be UTF-8"))?;
+            Ok(yaml::to_json(text)?.into())
+        };
+        self.compute(self.body.len(), json).await
+    }
+
+    /// Pure work on so many bytes, for the project that asks: what is long does not hold up other requests (F-45).
+    pub(crate) async fn compute<T: Send + 'static>(
+        &self,
+        bytes: usize,
+        work: impl FnOnce(&CancelFlag) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        let of_token = match &self.by {
+            Some(By::Token(by)) => by.token.realm.project(),
+            Some(By::Turn(..)) | None => None,
+        };
+        self.state.kernel.compute(self.project.as_ref().or(of_token), bytes, work).await?
     }
 
     pub(crate) fn text(&self, name: &str) -> Option<&str> {

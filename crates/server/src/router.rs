@@ -332,7 +332,7 @@ fn dispatch(op: Op, request: crate::request::Request) -> BoxFuture<'static, Answ
         Op::ListKnowledge => Box::pin(http::knowledge::list(request)),
         Op::SearchKnowledge => Box::pin(http::knowledge::search(request)),
         Op::DropKnowledge => Box::pin(http::knowledge::remove(request)),
-        Op::ComposeContext => Box::pin(async move { http::context::compose(&request) }),
+        Op::ComposeContext => Box::pin(http::context::compose(request)),
         Op::ComposeCall => Box::pin(http::calls::compose(request)),
         Op::GetCallContext => Box::pin(http::calls::show(request)),
         Op::DiffContext => Box::pin(http::context::diff(request)),

@@ -11,7 +11,7 @@ use cardwire_kernel::protocol::{
     },
     turn::append::check_call_id,
 };
-use cardwire_model::Invalid;
+use cardwire_model::{CancelFlag, Invalid};
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 use utoipa::ToSchema;
@@ -117,13 +117,13 @@ pub struct FinishAgentIn {
 
 impl PatchIn {
     /// The patch, with the blocks that the project keeps (ST-08).
-    pub fn into_patch(self, reproducible: Vec<String>) -> Result<Patch, Invalid> {
+    pub fn into_patch(self, reproducible: Vec<String>, cancel: &CancelFlag) -> Result<Patch, Invalid> {
         let timeline = self.timeline.map(|more| parse::values("timeline/append", &more.append));
         let set = self.set.map(|set| parse::object("set", &set)).transpose()?;
         let todo = self.todo.map(|todo| parse::object("todo", &todo).map(Value::Object)).transpose()?;
         Ok(Patch {
             expected_version: self.expected_version,
-            messages: self.messages.map(MessagesIn::into_op).transpose()?,
+            messages: self.messages.map(|messages| messages.into_op(cancel)).transpose()?,
             results: self.mapreduce_results.map(ResultsIn::into_op).transpose()?,
             timeline: timeline.transpose()?.unwrap_or_default(),
             todo,
@@ -135,10 +135,10 @@ impl PatchIn {
 }
 
 impl MessagesIn {
-    fn into_op(self) -> Result<MessagesOp, Invalid> {
+    fn into_op(self, cancel: &CancelFlag) -> Result<MessagesOp, Invalid> {
         match (self.append, self.replace) {
-            (Some(more), None) => messages("messages/append", more).map(MessagesOp::Append),
-            (None, Some(all)) => messages("messages/replace", all).map(MessagesOp::Replace),
+            (Some(more), None) => messages("messages/append", more, cancel).map(MessagesOp::Append),
+            (None, Some(all)) => messages("messages/replace", all, cancel).map(MessagesOp::Replace),
             (Some(_), Some(_)) | (None, None) => {
                 Err(Invalid::field("messages", "give either `append` or `replace`"))
             }

@@ -61,6 +61,11 @@ const TABLE: [Metric; 25] = [
     metric("cardwire_leases_total", Counter, "Turns that were given to workers."),
     metric("cardwire_pmo_waiting", Gauge, "Calls of the PMO that wait for a place."),
     metric("cardwire_pmo_refused_total", Counter, "Calls of the PMO that found the queue full."),
+    metric(
+        "cardwire_jobs_refused_total",
+        Counter,
+        "Long computations that were refused because too many of their project waited.",
+    ),
     metric("cardwire_batches_open", Gauge, "Batches that are running."),
     metric("cardwire_batches_opened_total", Counter, "Batches that were forked."),
     labelled(

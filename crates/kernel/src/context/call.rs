@@ -4,22 +4,19 @@
 use super::{
     collect::{CollectRequest, Collected},
     pieces::{Material, Placed},
+    written::WrittenRequest,
 };
 use crate::{Caller, Done, Kernel, KernelError, Remember, turns::Running};
 use cardwire_context::{
-    compose::{Layers, arrange},
-    fit::{self, Budget, CannotSend, Fitted},
-    layers,
-    lint::{Linted, NewRepair},
+    fit, layers,
+    lint::NewRepair,
     manifest,
-    piece::{Body, Piece, Reference},
     process::{self, Process},
-    prompt,
-    render::{self, RequestSpec},
+    prompt, render,
     tokens::Tokenizer,
 };
 use cardwire_model::{
-    CanonicalJson, Card, CardId, Cause, Invalid, InvalidCode, Layer, Manifest, Placement, ProjectId,
+    CancelFlag, CanonicalJson, Card, CardId, Invalid, InvalidCode, Layer, Manifest, Placement, ProjectId,
     Provider, Repair, StepId,
 };
 use cardwire_protocol::{
@@ -28,7 +25,6 @@ use cardwire_protocol::{
     turn::{
         Command, Fence,
         step::{NewStep, TakeStep},
-        view,
     },
 };
 use serde_json::{Map, Value};
@@ -114,6 +110,14 @@ pub(super) struct Parts {
     pub(super) placed: Vec<Placed>,
 }
 
+impl Parts {
+    /// All cards of the request.
+    pub(super) fn cards(&self) -> impl Iterator<Item = &Card> + Send {
+        let blocks = self.blocks.iter().map(|(_, _, card)| card);
+        self.system_prompt.iter().chain(blocks).chain(self.placed.iter().map(|placed| &*placed.card))
+    }
+}
+
 impl Kernel {
     /// Composes the next call of a turn and keeps its manifest. What is remembered of it is to name the call, from which
     /// [`Self::composed_again`] makes the same answer: an answer of its own would keep the whole request (NF-12).
@@ -195,18 +199,20 @@ impl Kernel {
         let setup = self.setup(project, &material, request)?;
         let mut collected = self.collect_for(project, &material, &setup, request).await?;
         let mut parts = self.parts(project, request, &material, &setup, &collected)?;
+        self.count_ahead(project, setup.tokenizer, parts.cards().chain(&setup.tools)).await?;
         if self.compact_first(project, caller, request, &material, &setup, &parts).await? {
             material = self.material(project, turn, takes_memory).await?;
             collected = self.collect_for(project, &material, &setup, request).await?;
             parts = self.parts(project, request, &material, &setup, &collected)?;
+            self.count_ahead(project, setup.tokenizer, parts.cards()).await?;
         }
         let step_id = self.step_id(request)?;
-        let made = self.make(project, &material, &setup, &parts, &step_id).await?;
+        let (setup, parts) = (Arc::new(setup), Arc::new(parts));
+        let made = self.make(project, &material, (&setup, &parts), &step_id).await?;
         let compaction_due = self.compaction_due(project, request, &material, &made).await?;
         let mut records = made.records;
-        records.extend(parts.system_prompt);
-        records.extend(parts.blocks.into_iter().map(|(_, _, card)| card));
-        records.extend(setup.tools);
+        let blocks = parts.blocks.iter().map(|(_, _, card)| card);
+        records.extend(parts.system_prompt.iter().chain(blocks).chain(&setup.tools).cloned());
         records.retain(|card| !self.records.is_stored(card));
         records.sort_by_key(|card| card.id);
         records.dedup_by_key(|card| card.id);
@@ -350,132 +356,43 @@ impl Kernel {
         })
     }
 
-    /// The pieces in order, and what is left out before anything is counted.
-    pub(super) fn arranged<'a>(
-        &self,
-        setup: &Setup,
-        parts: &'a Parts,
-    ) -> (Vec<Piece<'a>>, Vec<(Piece<'a>, Cause)>) {
-        let now = self.now();
-        let (mut left_out, mut checkpoint, mut turn, mut query) = (vec![], vec![], vec![], None);
-        for placed in &parts.placed {
-            let piece =
-                placed.piece(self.counts.card(setup.tokenizer, &placed.card), is_pinned(&placed.card));
-            if !placed.card.is_visible(now) {
-                left_out.push((piece, Cause::Expired));
-            } else if !view::is_message(&placed.card.kind) {
-                left_out.push((piece, Cause::NotAMessage));
-            } else {
-                match placed.layer {
-                    Layer::Query => query = Some(piece),
-                    Layer::Turn => turn.push(piece),
-                    Layer::SystemPrompt
-                    | Layer::Framework
-                    | Layer::Experience
-                    | Layer::Knowledge
-                    | Layer::Todo
-                    | Layer::Compression
-                    | Layer::Extra
-                    | Layer::Checkpoint => checkpoint.push(piece),
-                }
-            }
-        }
-        let block = |key: Option<&'a str>, layer, cause, card: &'a Card| Piece {
-            layer,
-            context_key: key,
-            cause,
-            body: Body::Card(card),
-            reference: Reference::Block(card.id),
-            tokens: self.counts.card(setup.tokenizer, card),
-            pinned: false,
-        };
-        let blocks = parts.blocks.iter();
-        let layers = Layers {
-            system_prompt: parts
-                .system_prompt
-                .as_ref()
-                .map(|card| block(None, Layer::SystemPrompt, Cause::Profile, card)),
-            blocks: blocks
-                .map(|(key, layer, card)| block(Some(key), *layer, Cause::Collected, card))
-                .collect(),
-            checkpoint,
-            query,
-            turn,
-        };
-        (arrange(layers, setup.placement), left_out)
-    }
-
-    /// What of it is sent through such a window, repaired where providers would refuse it.
-    pub(super) fn fitted<'a>(
-        &self,
-        setup: &Setup,
-        window: Option<u32>,
-        pieces: &[Piece<'a>],
-    ) -> Result<(Fitted<'a>, Linted<'a>), Invalid> {
-        let fixed = setup.tools.as_ref().map_or(0, |card| self.counts.card(setup.tokenizer, card));
-        let budget = Budget { window, reserve: setup.reserve, fixed };
-        let added = |linted: &Linted<'_>| {
-            let tokens = |repair: &NewRepair| setup.tokenizer.count_text(repair.content.as_str());
-            linted.repairs.iter().map(tokens).fold(0, u32::saturating_add)
-        };
-        fit::fit_repaired(setup.provider, pieces, budget, added).map_err(|error| match error {
-            CannotSend::Over(over) => {
-                Invalid::coded(InvalidCode::ContextOverflow, "window", over.to_string())
-            }
-            CannotSend::Lint(error) => Invalid::coded(InvalidCode::Unrepairable, "cards", error.to_string()),
-        })
-    }
-
     async fn make(
         &self,
         project: &ProjectId,
         material: &Material,
-        setup: &Setup,
-        parts: &Parts,
+        (setup, parts): (&Arc<Setup>, &Arc<Parts>),
         step_id: &StepId,
     ) -> Result<Made, KernelError> {
-        let (pieces, mut left_out) = self.arranged(setup, parts);
-        let (fitted, linted) = self.fitted(setup, setup.window, &pieces)?;
-        let spec = RequestSpec {
-            provider: setup.provider,
-            model: &setup.model,
-            params: &setup.params,
-            tools: setup.tools.as_ref().map(|card| &card.content),
-        };
-        let body = render::render(&linted, &spec);
-        let (repairs, mut records) = self.repairs(project, material, &linted)?;
-        let sent: Vec<Piece<'_>> = linted.sent(&fitted.kept).copied().collect();
-        let (previous_call, shared_prefix_tokens) =
-            self.shared_with_previous(project, material, setup, &sent).await?;
-        let entries = manifest::entries(&fitted.kept, &linted.omitted)
-            .map_err(|error| cardwire_store::StoreError::Internal(error.to_string()))?;
-        let leaves_out_memory = fitted.omitted.iter().any(|(piece, _)| piece.cause == Cause::Memory);
-        let wanted = fitted.wanted();
-        left_out.extend(fitted.omitted);
-        left_out.extend(linted.omitted_of(&fitted.kept));
+        let previous = self.previous_of(project, material, setup).await?;
+        let previous_call = previous.as_ref().map(|previous| previous.call);
+        let (setup_of, parts_of) = (Arc::clone(setup), Arc::clone(parts));
+        let (counts, now) = (Arc::clone(&self.counts), self.now());
+        let write =
+            move |_: &CancelFlag| WrittenRequest::of(&counts, now, (&setup_of, &parts_of), previous.as_ref());
+        let bytes = parts.cards().map(|card| card.content.as_bytes().len()).sum();
+        let written = self.compute(Some(project), bytes, write).await??;
+        let (repairs, mut records) = self.repairs(project, material, &written.repairs)?;
         let manifest = Manifest {
-            entries,
-            omissions: manifest::omissions(left_out),
+            entries: written.entries,
+            omissions: written.omissions,
             repairs,
-            total_tokens: fitted.tokens,
-            request_sha256: render::sha256(&body),
+            total_tokens: written.tokens,
+            request_sha256: written.sha256,
             previous_call,
-            shared_prefix_tokens,
+            shared_prefix_tokens: written.shared_prefix_tokens,
             ..self.empty_manifest(material, setup, step_id)
         };
         let card = self.manifest_card(manifest::to_json(&manifest)?)?;
         let call_id = card.id;
         records.push(card);
-        let body = text_of(body)?;
-        let shows_knowledge = sent.iter().any(|piece| piece.layer == Layer::Knowledge);
         Ok(Made {
             call_id,
             manifest: Arc::new(manifest),
-            body,
+            body: written.body,
             records,
-            shows_knowledge,
-            wanted,
-            leaves_out_memory,
+            shows_knowledge: written.shows_knowledge,
+            wanted: written.wanted,
+            leaves_out_memory: written.leaves_out_memory,
         })
     }
 
@@ -511,10 +428,10 @@ impl Kernel {
         &self,
         project: &ProjectId,
         material: &Material,
-        linted: &Linted<'_>,
+        new: &[NewRepair],
     ) -> Result<(Vec<Repair>, Vec<Card>), KernelError> {
         let (mut repairs, mut cards) = (vec![], vec![]);
-        for repair in &linted.repairs {
+        for repair in new {
             let card = self.repair_card(project, material.item.turn_id, repair)?;
             repairs.push(Repair {
                 rule: repair.rule.as_str().to_owned(),
@@ -562,10 +479,4 @@ pub(super) struct Made {
     pub(super) wanted: u32,
     /// Some of what the session remembers found no room.
     pub(super) leaves_out_memory: bool,
-}
-
-fn is_pinned(card: &Card) -> bool {
-    card.metadata
-        .members()
-        .is_some_and(|mut members| members.any(|(key, value)| key == "pinned" && value == "true"))
 }

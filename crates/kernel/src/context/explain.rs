@@ -47,7 +47,8 @@ impl Kernel {
     ) -> Result<Diff, KernelError> {
         let left = self.side(project, left).await?;
         let right = self.side(project, right).await?;
-        Ok(diff::diff(&left, &right))
+        let bytes = (left.len() + right.len()) * size_of::<DiffEntry>();
+        self.compute(Some(project), bytes, move |_| diff::diff(&left, &right)).await
     }
 
     async fn side(&self, project: &ProjectId, side: Side) -> Result<Vec<DiffEntry>, KernelError> {

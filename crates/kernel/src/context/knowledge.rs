@@ -8,7 +8,8 @@ use cardwire_context::search::{
     terms,
 };
 use cardwire_model::{
-    Card, CardId, Embedding, Hash256, Keys, Namespace, PassageKind, ProjectId, Realm, Shelf, limits,
+    CancelFlag, Card, CardId, Embedding, Hash256, Keys, Namespace, PassageKind, ProjectId, Realm, Shelf,
+    limits,
 };
 use cardwire_protocol::knowledge::{self, Part, Section, TakeIn, TakenIn};
 use cardwire_store::{CommitError, Hit, SearchQuery};
@@ -105,9 +106,12 @@ impl Kernel {
         remember: Option<&Remember<TakenIn>>,
     ) -> Result<Done<TakenIn>, KernelError> {
         let realm = Realm::from(project.clone());
-        let sections = chunk::sections(&document.text, document.title.as_deref());
+        let Document { namespace, source_id, title, text } = document;
+        let bytes = text.len();
+        let cut = move |_: &CancelFlag| chunk::sections(&text, title.as_deref());
+        let sections = self.compute(Some(project), bytes, cut).await?;
         // Before anything is paid for.
-        knowledge::check(&document.source_id, sections.len())?;
+        knowledge::check(&source_id, sections.len())?;
         if let Some(remember) = remember
             && let Some(answer) = self.answered(project, &remember.key).await?
         {
@@ -115,13 +119,16 @@ impl Kernel {
         }
         let parts: Vec<String> = sections.iter().flat_map(|section| section.parts.iter().cloned()).collect();
         let mut embeddings = self.embed_all(&parts).await?.into_iter();
-        let section = |section: chunk::Section| Section {
-            parts: section.parts.iter().map(|text| part(text, embeddings.next().flatten())).collect(),
-            title: section.title,
-            text: section.text,
+        let indexed = move |cancel: &CancelFlag| {
+            let section = |section: chunk::Section| Section {
+                parts: section.parts.iter().map(|text| part(text, embeddings.next().flatten())).collect(),
+                title: section.title,
+                text: section.text,
+            };
+            sections.into_iter().take_while(|_| !cancel.is_set()).map(section).collect()
         };
-        let sections = sections.into_iter().map(section).collect();
-        let command = TakeIn { namespace: document.namespace, source_id: document.source_id, sections };
+        let sections = self.compute(Some(project), bytes, indexed).await?;
+        let command = TakeIn { namespace, source_id, sections };
         let plan = Plan { realm: &realm, caller, keys: Keys::default(), flat: None, remember };
         self.execute(plan, |_, moment| knowledge::take_in(project, &command, moment)).await
     }

@@ -76,6 +76,7 @@ impl Kernel {
             blocks: collected.contexts.iter().map(block).collect::<Result<_, KernelError>>()?,
             placed: placed(before, &cards, asked),
         };
+        self.count_ahead(project, setup.tokenizer, parts.cards()).await?;
         let (pieces, _) = self.arranged(&setup, &parts);
         let mut layers = BTreeMap::new();
         for piece in &pieces {

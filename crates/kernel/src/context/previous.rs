@@ -1,39 +1,51 @@
 //! What a request shares with the agent's previous one: what a provider may have cached (OB-05).
 
-use super::{call::Setup, pieces::Material};
+use super::{call::Setup, pieces::Material, render::BoxLists};
 use crate::{Kernel, KernelError};
 use cardwire_context::{manifest, piece::Piece};
-use cardwire_model::{AgentId, CardId, ProjectId};
+use cardwire_model::{AgentId, CardId, Manifest, ProjectId};
 use cardwire_store::RowFilter;
+use std::sync::Arc;
 
 /// Steps looked at for the previous call of an agent.
 const LAST_STEPS: usize = 20;
 
+/// The agent's previous request.
+pub(super) struct Previous {
+    pub(super) call: CardId,
+    /// Its record, if a provider would find this request's beginning in it, and the boxes that it refers to.
+    comparable: Option<(Arc<Manifest>, BoxLists)>,
+}
+
+impl Previous {
+    /// Tokens of what both begin with.
+    pub(super) fn shared_with(&self, pieces: &[Piece<'_>]) -> u32 {
+        let Some((record, lists)) = &self.comparable else { return 0 };
+        let list = |box_id, generation| lists.get(&(box_id, generation)).map(Vec::as_slice);
+        manifest::expand(record, list).map_or(0, |entries| manifest::shared_prefix(&entries, pieces))
+    }
+}
+
 impl Kernel {
-    /// What the request shares with the agent's previous one (OB-05): what a provider may have cached.
-    pub(super) async fn shared_with_previous(
+    /// The agent's previous request, if there was one.
+    pub(super) async fn previous_of(
         &self,
         project: &ProjectId,
         material: &Material,
         setup: &Setup,
-        pieces: &[Piece<'_>],
-    ) -> Result<(Option<CardId>, u32), KernelError> {
+    ) -> Result<Option<Previous>, KernelError> {
         let Some(call) = self.previous_call(project, &material.item.agent_id).await? else {
-            return Ok((None, 0));
+            return Ok(None);
         };
-        let Ok(previous) = self.last_record(project, &material.item.agent_id, call).await else {
-            return Ok((None, 0));
+        let Ok(record) = self.last_record(project, &material.item.agent_id, call).await else {
+            return Ok(None);
         };
         let tools = setup.tools.as_ref().map(|card| card.id);
-        if (previous.provider, &previous.model, previous.tools) != (setup.provider, &setup.model, tools) {
-            return Ok((Some(call), 0));
+        if (record.provider, &record.model, record.tools) != (setup.provider, &setup.model, tools) {
+            return Ok(Some(Previous { call, comparable: None }));
         }
-        let lists = self.box_lists(project, &previous).await?;
-        let shared = manifest::expand(&previous, |box_id, generation| {
-            lists.get(&(box_id, generation)).map(Vec::as_slice)
-        })
-        .map_or(0, |entries| manifest::shared_prefix(&entries, pieces));
-        Ok((Some(call), shared))
+        let lists = self.box_lists(project, &record).await?;
+        Ok(Some(Previous { call, comparable: Some((record, lists)) }))
     }
 
     /// The last call that an agent made. Its last step is nearly always it, so that is looked at first.

@@ -9,8 +9,8 @@ use cardwire_context::{
     tokens::Tokenizer,
 };
 use cardwire_model::{
-    AgentId, BoxId, CanonicalJson, Card, CardId, Cause, Generation, Layer, Manifest, ProjectId, Segment,
-    Source,
+    AgentId, BoxId, CancelFlag, CanonicalJson, Card, CardId, Cause, Generation, Layer, Manifest, ProjectId,
+    Segment, Source,
 };
 use cardwire_protocol::Rejection;
 use std::{collections::HashMap, sync::Arc};
@@ -93,6 +93,7 @@ impl Kernel {
         // What a call cost does not change when a card of it is deleted (OB-04).
         let cards = self.cards_of(project, &expanded, true).await?;
         let tokenizer = Tokenizer::from_name(&record.tokenizer).unwrap_or(Tokenizer::Estimate);
+        self.count_ahead(project, tokenizer, cards.values().map(|card| &**card)).await?;
         let entry = |entry: &ExpandedEntry<'_>| CallEntry {
             layer: entry.layer,
             context_key: entry.context_key.map(str::to_owned),
@@ -130,24 +131,9 @@ impl Kernel {
                 None => return Ok(gone(format!("the list of tools, card {id}, is missing"))),
             },
         };
-        let pieces = match manifest::rebuild(&expanded, |id| cards.get(&id).map(AsRef::as_ref)) {
-            Ok(pieces) => pieces,
-            Err(missing) => return Ok(gone(missing.to_string())),
-        };
-        let tools: Option<&CanonicalJson> = tools.as_ref().map(|card| &card.content);
-        let spec =
-            RequestSpec { provider: record.provider, model: &record.model, params: &record.params, tools };
-        let body = if is_summary {
-            compaction::request(&pieces, &spec).map(|asked| asked.body)
-        } else {
-            lint::lint(record.provider, &pieces).map(|linted| render::render(&linted, &spec))
-        };
-        let body = match body {
-            Ok(body) => body,
-            Err(error) => return Ok(gone(error.to_string())),
-        };
-        let hash_ok = render::sha256(&body) == record.request_sha256;
-        Ok(RenderedCall { body: String::from_utf8(body).ok(), hash_ok, missing: None })
+        let bytes = cards.values().map(|card| card.content.as_bytes().len()).sum();
+        let write = move |_: &CancelFlag| written_again(&record, &lists, &cards, tools.as_deref());
+        Ok(self.compute(Some(project), bytes, write).await?.unwrap_or_else(gone))
     }
 
     /// The flattened boxes that a manifest refers to.
@@ -186,6 +172,28 @@ impl Kernel {
         }
         Ok(cards)
     }
+}
+
+/// A request from all that its manifest refers to, or what keeps it from being made.
+fn written_again(
+    record: &Manifest,
+    lists: &BoxLists,
+    cards: &HashMap<CardId, Arc<Card>>,
+    tools: Option<&Card>,
+) -> Result<RenderedCall, String> {
+    let expanded = expand(record, lists).map_err(|missing| missing.to_string())?;
+    let pieces = manifest::rebuild(&expanded, |id| cards.get(&id).map(AsRef::as_ref));
+    let pieces = pieces.map_err(|missing| missing.to_string())?;
+    let tools: Option<&CanonicalJson> = tools.map(|card| &card.content);
+    let spec = RequestSpec { provider: record.provider, model: &record.model, params: &record.params, tools };
+    let body = if record.template == compaction::TEMPLATE {
+        compaction::request(&pieces, &spec).map(|asked| asked.body)
+    } else {
+        lint::lint(record.provider, &pieces).map(|linted| render::render(&linted, &spec))
+    };
+    let body = body.map_err(|error| error.to_string())?;
+    let hash_ok = render::sha256(&body) == record.request_sha256;
+    Ok(RenderedCall { body: String::from_utf8(body).ok(), hash_ok, missing: None })
 }
 
 /// Cards read at once.

@@ -79,6 +79,8 @@ impl Kernel {
         let setup = self.setup(project, &material, request)?;
         let setup = Setup { params: request.params.clone(), tools: None, ..setup };
         let sources = self.sources(project, &session.key).await?;
+        let cards = sources.said.iter().map(|(card, _)| &**card);
+        self.count_ahead(project, setup.tokenizer, cards).await?;
         let pieces = sources.pieces(|card| self.counts.card(setup.tokenizer, card));
         let spec =
             RequestSpec { provider: setup.provider, model: &setup.model, params: &setup.params, tools: None };

@@ -1,9 +1,13 @@
 //! Tokens, counted once per text and tokenizer. The estimate is kept with every card; other tokenizers are slow enough
 //! that what they said is remembered.
 
+use crate::{Kernel, KernelError};
 use cardwire_context::tokens::Tokenizer;
-use cardwire_model::{Card, Hash256};
-use std::sync::atomic::{AtomicU64, Ordering};
+use cardwire_model::{CancelFlag, Card, Hash256, ProjectId};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
 
 pub(crate) struct TokenCache {
     counts: quick_cache::sync::Cache<(Tokenizer, Hash256), u32>,
@@ -31,6 +35,11 @@ impl TokenCache {
         self.remembered(key, || tokenizer.count_card(card))
     }
 
+    /// Whether a card can be counted without going through its text.
+    fn knows(&self, tokenizer: Tokenizer, card: &Card) -> bool {
+        tokenizer == Tokenizer::Estimate || self.counts.get(&(tokenizer, card.fact_hash)).is_some()
+    }
+
     /// How often a text was really counted.
     pub(crate) fn counted(&self) -> u64 {
         self.counted.load(Ordering::Relaxed)
@@ -44,5 +53,30 @@ impl TokenCache {
         let tokens = count();
         self.counts.insert(key, tokens);
         tokens
+    }
+}
+
+impl Kernel {
+    /// Counts cards that were not counted yet where it holds up nobody, if they are long. What they come to is asked for
+    /// afterwards: then it is known.
+    pub(super) async fn count_ahead<'c>(
+        &self,
+        project: &ProjectId,
+        tokenizer: Tokenizer,
+        cards: impl Iterator<Item = &'c Card> + Send,
+    ) -> Result<(), KernelError> {
+        let new: Vec<Card> = cards.filter(|card| !self.counts.knows(tokenizer, card)).cloned().collect();
+        let calls = |card: &Card| card.tool_calls.as_ref().map_or(0, |calls| calls.as_bytes().len());
+        let bytes: usize = new.iter().map(|card| card.content.as_bytes().len() + calls(card)).sum();
+        if bytes == 0 {
+            return Ok(());
+        }
+        let counts = Arc::clone(&self.counts);
+        let count = move |cancel: &CancelFlag| {
+            for card in new.iter().take_while(|_| !cancel.is_set()) {
+                counts.card(tokenizer, card);
+            }
+        };
+        self.compute(Some(project), bytes, count).await
     }
 }

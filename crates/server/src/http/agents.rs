@@ -21,7 +21,7 @@ pub(crate) async fn get(request: Request) -> Answer {
 }
 
 pub(crate) async fn add(request: Request) -> Answer {
-    let command = request.body::<AgentIn>()?.into_command(&request.trace.id)?;
+    let command = request.body::<AgentIn>().await?.into_command(&request.trace.id)?;
     let status = |added: &Added| if added.created { StatusCode::CREATED } else { StatusCode::OK };
     let remember =
         request.remember(move |added: &Added| remembered(status(added), &AgentOut::from(&added.agent)))?;

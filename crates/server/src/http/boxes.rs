@@ -62,7 +62,7 @@ pub(crate) async fn provenance(request: Request) -> Answer {
 
 pub(crate) async fn batch(request: Request) -> Answer {
     let (project, kernel) = (request.project()?, &request.state.kernel);
-    let body: BoxBatchIn = request.body()?;
+    let body: BoxBatchIn = request.body().await?;
     let asked: Vec<BoxId> = parse::list("box_ids", &body.box_ids)?;
     let include_deleted = request.flag("include_deleted")?.unwrap_or(false);
     let limit = body.limit.map_or(limits::HYDRATE_DEFAULT, |limit| usize::try_from(limit).unwrap_or(1));
@@ -99,7 +99,7 @@ pub(crate) async fn batch(request: Request) -> Answer {
 
 pub(crate) async fn create(request: Request) -> Answer {
     let (project, kernel) = (request.project()?, &request.state.kernel);
-    let body: BoxIn = request.body()?;
+    let body: BoxIn = request.body().await?;
     let named = body.box_id.as_deref().map(|id| parse::one("box_id", id)).transpose()?;
     let ids = card_ids(&body.card_ids)?;
     let remember = request.remember({
@@ -126,7 +126,7 @@ fn new_box(head: &BoxHead, ids: &[CardId]) -> BoxOut {
 
 pub(crate) async fn append(request: Request) -> Answer {
     let (project, kernel) = (request.project()?, &request.state.kernel);
-    let body: AppendIn = request.body()?;
+    let body: AppendIn = request.body().await?;
     let command = Append {
         project: project.clone(),
         box_id: request.param("box_id")?,
@@ -153,7 +153,7 @@ pub(crate) async fn rewrite(request: Request) -> Answer {
     let command = RewriteBox {
         project: request.project()?.clone(),
         box_id: request.param("box_id")?,
-        card_ids: card_ids(&request.body::<RewriteIn>()?.card_ids)?,
+        card_ids: card_ids(&request.body::<RewriteIn>().await?.card_ids)?,
     };
     let ids = command.card_ids.clone();
     let remember = request.remember({
@@ -169,7 +169,7 @@ pub(crate) async fn rewrite(request: Request) -> Answer {
 pub(crate) async fn fork(request: Request) -> Answer {
     let (project, kernel) = (request.project()?, &request.state.kernel);
     let source: BoxId = request.param("box_id")?;
-    let body: ForkIn = request.body()?;
+    let body: ForkIn = request.body().await?;
     // The answer lists the cards, which a fork does not read: it is made again from the new box.
     let remember =
         request.remember(|head: &BoxHead| Some((StatusCode::CREATED.as_u16(), head.box_id.to_string())))?;

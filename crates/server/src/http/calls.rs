@@ -15,7 +15,7 @@ use cardwire_api::{
 use cardwire_kernel::{ComposedCall, Done};
 
 pub(crate) async fn compose(request: Request) -> Answer {
-    let body: ModelCallIn = request.body()?;
+    let body: ModelCallIn = request.body().await?;
     let fence = fence(&request, body.turn_epoch)?;
     let (kernel, command) = (&request.state.kernel, body.into_request(fence)?);
     let remember = request

@@ -27,7 +27,7 @@ pub(crate) async fn get(request: Request) -> Answer {
 
 pub(crate) async fn batch(request: Request) -> Answer {
     let project = request.project()?;
-    let asked: Vec<CardId> = parse::list("card_ids", &request.body::<CardBatchIn>()?.card_ids)?;
+    let asked: Vec<CardId> = parse::list("card_ids", &request.body::<CardBatchIn>().await?.card_ids)?;
     let ids = distinct("card_ids", &asked)?;
     let include_deleted = request.flag("include_deleted")?.unwrap_or(false);
     let found = request.state.kernel.get_cards(project, &ids, include_deleted).await?;
@@ -40,7 +40,7 @@ pub(crate) async fn batch(request: Request) -> Answer {
 
 pub(crate) async fn put(request: Request) -> Answer {
     let project = request.project()?;
-    let (id, draft) = request.body::<CardIn>()?.into_draft()?;
+    let (id, draft) = request.read(|body: CardIn, _| body.into_draft()).await?;
     let remember = request.remember({
         let project = project.clone();
         move |put: &Put| match put {

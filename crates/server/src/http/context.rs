@@ -14,21 +14,29 @@ use cardwire_api::{
     parse,
 };
 use cardwire_kernel::composer::compose;
-use cardwire_model::{CardId, Invalid};
+use cardwire_model::{CancelFlag, CardId, Invalid};
 
 /// Reads no store: the composer is a pure function (CM-01).
-pub(crate) fn compose(request: &Request) -> Answer {
-    let (input, placement) = (request.body::<ComposeIn>()?.into_input()?, request.state.kernel.placement());
-    let pieces = compose::compose(&input, placement).map_err(Invalid::from)?;
-    let out = ComposeOut::new(&pieces, placement).map_err(|error| {
-        tracing::error!(%error, "a composed message is no JSON");
-        ApiError::new(ErrorCode::Internal, "internal error; the server's log has the details")
-    })?;
-    respond::ok(&out)
+pub(crate) async fn compose(request: Request) -> Answer {
+    let (body, placement) = (request.body.clone(), request.state.kernel.placement());
+    let composed = move |cancel: &CancelFlag| {
+        let given = parse::body::<ComposeIn>(&body)?;
+        let input = given.into_input(cancel)?;
+        let pieces = compose::compose(&input, placement).map_err(Invalid::from)?;
+        cancel.check().map_err(Invalid::from)?;
+        let out = ComposeOut::new(&pieces, placement).map_err(|error| {
+            tracing::error!(%error, "a composed message is no JSON");
+            ApiError::new(ErrorCode::Internal, "internal error; the server's log has the details")
+        })?;
+        cancel.check().map_err(Invalid::from)?;
+        respond::ok(&out)
+    };
+    request.compute(request.body.len(), composed).await
 }
 
 pub(crate) async fn collect(request: Request) -> Answer {
-    let command = request.body::<CollectIn>()?.into_request(key(&request)?)?;
+    let key = key(&request)?;
+    let command = request.read(|body: CollectIn, _| body.into_request(key)).await?;
     let collected = request.state.kernel.collect(request.project()?, &command).await?;
     respond::ok(&CollectedOut::from(collected))
 }

@@ -1,10 +1,14 @@
 //! Documents under names: tools, recipes, teams, and the plan (API-07). One family of handlers for all kinds.
 
 use super::next_cursor;
-use crate::{error::Answer, request::Request, respond};
+use crate::{
+    error::{Answer, ApiError},
+    request::Request,
+    respond,
+};
 use axum::http::StatusCode;
 use cardwire_api::documents::{self, DocumentList, DocumentOut};
-use cardwire_model::{Invalid, ResourceKind, ResourceName};
+use cardwire_model::{CardDraft, Invalid, ResourceKind, ResourceName};
 
 pub(crate) async fn list(request: Request, kind: ResourceKind) -> Answer {
     let (limit, after) = (request.page_limit()?, request.parsed("cursor")?);
@@ -24,7 +28,7 @@ pub(crate) async fn get(request: Request, kind: ResourceKind) -> Answer {
 
 pub(crate) async fn put(request: Request, kind: ResourceKind) -> Answer {
     let name = name(&request, kind)?;
-    let draft = documents::draft(kind, &name, &request.json()?)?;
+    let draft = draft(&request, kind, name.clone()).await?;
     let (kernel, content) = (&request.state.kernel, draft.content.clone());
     let put = kernel.put_resource(request.project()?, &request.caller()?, kind, name, draft).await?;
     let status = if put.created { StatusCode::CREATED } else { StatusCode::OK };
@@ -35,6 +39,16 @@ pub(crate) async fn delete(request: Request, kind: ResourceKind) -> Answer {
     let name = name(&request, kind)?;
     request.state.kernel.delete_resource(request.project()?, &request.caller()?, kind, &name).await?;
     respond::no_content()
+}
+
+/// The document in the body.
+pub(super) async fn draft(
+    request: &Request,
+    kind: ResourceKind,
+    name: ResourceName,
+) -> Result<CardDraft, ApiError> {
+    let json = request.json().await?;
+    request.compute(json.len(), move |_| Ok(documents::draft(kind, &name, &json)?)).await
 }
 
 /// The document the path is about. A project has one plan, which has the name of its kind.

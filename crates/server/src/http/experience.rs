@@ -25,7 +25,7 @@ pub(crate) async fn note(request: Request) -> Answer {
 
 pub(crate) async fn save(request: Request) -> Answer {
     let (kernel, key) = (&request.state.kernel, key(&request)?);
-    let feedback = request.body::<ExperienceSaveIn>()?.feedback()?;
+    let feedback = request.body::<ExperienceSaveIn>().await?.feedback()?;
     let remember = request
         .remember(|saved: &Saved| remembered(StatusCode::OK, &ExperienceSavedOut::from(saved.clone())))?;
     let (project, caller) = (request.project()?, request.caller()?);

@@ -22,7 +22,7 @@ use cardwire_kernel::{
     protocol::{Rejection, handoff::Accepted},
 };
 use cardwire_model::{
-    AgentId, CanonicalJson, Invalid, Origin, ResourceKind, ResourceName, Scope,
+    AgentId, CancelFlag, CanonicalJson, Invalid, Origin, ResourceKind, ResourceName, Scope,
     limits::{HANDOFF_HASH_SECONDS, HANDOFF_HASHED_BYTES},
     token_count,
 };
@@ -92,17 +92,19 @@ fn accepted_out(accepted: &Accepted, package: &Package, warnings: &[Problem]) ->
 
 /// A package or a report that is sound is answered with its warnings, any other with all that is wrong.
 pub(crate) async fn validate(request: Request) -> Answer {
-    if let Ok(body) = json(&request)
-        && is_report(&body)
-    {
-        let warnings = check_report(&body)?;
-        return respond::ok(&ValidOut {
+    let body = request.body.clone();
+    let report = move |_: &CancelFlag| match json(&body) {
+        Ok(body) if is_report(&body) => Ok(Some(ValidOut {
             valid: true,
             kind: "report",
             handoff_type: None,
             token_estimate: token_count::estimate_content(&CanonicalJson::from_value(&body)?),
-            warnings: problems(&warnings),
-        });
+            warnings: problems(&check_report(&body)?),
+        })),
+        Ok(_) | Err(_) => Ok(None),
+    };
+    if let Some(report) = request.compute(request.body.len(), report).await? {
+        return respond::ok(&report);
     }
     let checked = read(&request).await?;
     let reaches_all = request.project.is_some() || request.by()?.token.realm.project().is_none();
@@ -143,7 +145,7 @@ pub(crate) async fn get(request: Request) -> Answer {
 
 /// LD-01..LD-08
 pub(crate) async fn load(request: Request) -> Answer {
-    let body: LoadIn = if request.body.is_empty() { LoadIn::default() } else { request.body()? };
+    let body: LoadIn = if request.body.is_empty() { LoadIn::default() } else { request.body().await? };
     let wanted = body.into_request()?;
     let view = view(&request).await?;
     let (package, _) = stored(&view)?;
@@ -161,11 +163,16 @@ pub(crate) async fn load(request: Request) -> Answer {
 
 /// What agents ask for who send a directory.
 pub(crate) async fn pack(request: Request) -> Answer {
-    let mut about = json(&request).or_else(|invalid| match loose(&request) {
-        // HO-10: such a directory is refused for its name, before a file is looked at.
-        Some(about) if about["execution_output_dir"].as_str().is_some_and(is_unsafe) => Ok(about),
-        Some(_) | None => Err(invalid),
-    })?;
+    let body = request.body.clone();
+    let about = move |_: &CancelFlag| {
+        let about = json(&body).or_else(|invalid| match loose(&body) {
+            // HO-10: such a directory is refused for its name, before a file is looked at.
+            Some(about) if about["execution_output_dir"].as_str().is_some_and(is_unsafe) => Ok(about),
+            Some(_) | None => Err(invalid),
+        });
+        Ok(about?)
+    };
+    let mut about = request.compute(request.body.len(), about).await?;
     if about.is_object() && about["timestamp"].is_null() {
         about["timestamp"] = request.state.kernel.now().to_string().into();
     }
@@ -180,24 +187,37 @@ pub(crate) async fn pack(request: Request) -> Answer {
 /// The package in the body.
 async fn read(request: &Request) -> Result<Checked, ApiError> {
     gate(request.text("gate"))?;
-    let invalid = match json(request) {
-        Ok(body) => return parse_package(request, body).await,
-        Err(invalid) => invalid,
-    };
-    // HO-10: a path with NUL is an unsafe path before it is a text that cannot be kept.
-    match loose(request) {
-        Some(body) => match parse_package(request, body).await {
-            Err(error) if error.code == ErrorCode::UnsafePath => Err(error),
-            Ok(_) | Err(_) => Err(invalid.into()),
+    let body = request.body.clone();
+    let read = move |_: &CancelFlag| match json(&body) {
+        Ok(value) => Ok((value, None)),
+        // HO-10: a path with NUL is an unsafe path before it is a text that cannot be kept.
+        Err(invalid) => match loose(&body) {
+            Some(value) => Ok((value, Some(invalid))),
+            None => Err(invalid.into()),
         },
-        None => Err(invalid.into()),
+    };
+    let (value, invalid) = request.compute(request.body.len(), read).await?;
+    let checked = parse_package(request, value).await;
+    match (checked, invalid) {
+        (checked, None) => checked,
+        (Err(error), Some(_)) if error.code == ErrorCode::UnsafePath => Err(error),
+        (_, Some(invalid)) => Err(invalid.into()),
     }
 }
 
+/// How long a check by a schema takes is not told by the size of the package, so that it is never made at once.
 async fn parse_package(request: &Request, body: Value) -> Result<Checked, ApiError> {
-    let typed = request.text("handoff_type");
-    let types = types(request, typed.into_iter().chain(type_of(&body))).await?;
-    Ok(Checked::parse(body, typed, &types)?)
+    let typed = request.text("handoff_type").map(str::to_owned);
+    let documents = types(request, typed.as_deref().into_iter().chain(type_of(&body))).await?;
+    let bytes = if documents.is_empty() { request.body.len() } else { usize::MAX };
+    let checked = move |cancel: &CancelFlag| {
+        let mut types = Types::built_in();
+        for (name, document) in &documents {
+            register(&mut types, name, document)?;
+        }
+        Ok(Checked::parse(body, typed.as_deref(), &types.until(cancel.clone()))?)
+    };
+    request.compute(bytes, checked).await
 }
 
 /// The same with what it refers to.
@@ -228,26 +248,31 @@ async fn fingerprints(
 /// Writes a further kind of packages, if its schema can be used.
 pub(crate) async fn put_type(request: Request) -> Answer {
     let name: ResourceName = request.param("type_name")?;
-    let document: Value = parse::body(&request.json()?)?;
-    register(&mut Types::built_in(), &name, &document)?;
+    let (json, kind) = (request.json().await?, name);
+    // What a schema takes to be read is not told by its size.
+    let check = move |_: &CancelFlag| register(&mut Types::built_in(), &kind, &parse::body::<Value>(&json)?);
+    request.compute(usize::MAX, check).await?;
     documents::put(request, ResourceKind::HandoffType).await
 }
 
-/// The types of packages that are known here, as far as these names go.
-async fn types(request: &Request, names: impl Iterator<Item = &str>) -> Result<Types, ApiError> {
-    let mut types = Types::built_in();
-    let Some(project) = &request.project else { return Ok(types) };
-    let names: BTreeSet<&str> = names.filter(|name| !types.knows(name)).collect();
+/// The documents of the further types of packages that are known here, as far as these names go.
+async fn types(
+    request: &Request,
+    names: impl Iterator<Item = &str>,
+) -> Result<Vec<(ResourceName, Value)>, ApiError> {
+    let (built_in, mut documents) = (Types::built_in(), vec![]);
+    let Some(project) = &request.project else { return Ok(documents) };
+    let names: BTreeSet<&str> = names.filter(|name| !built_in.knows(name)).collect();
     for name in names {
         // A name that cannot be one is no type either.
         let Ok(name) = name.parse::<ResourceName>() else { continue };
         match request.state.kernel.resource(project, ResourceKind::HandoffType, &name).await {
-            Ok((_, card)) => register(&mut types, &name, &card.content.to_value())?,
+            Ok((_, card)) => documents.push((name, card.content.to_value())),
             Err(KernelError::Rejected(Rejection::NotFound { .. })) => {}
             Err(error) => return Err(error.into()),
         }
     }
-    Ok(types)
+    Ok(documents)
 }
 
 fn register(types: &mut Types, name: &ResourceName, document: &Value) -> Result<(), ApiError> {
@@ -257,15 +282,15 @@ fn register(types: &mut Types, name: &ResourceName, document: &Value) -> Result<
 }
 
 /// The body, as strictly as cards are read: what cannot be kept as it is, is refused (HO-14).
-fn json(request: &Request) -> Result<Value, Invalid> {
-    let text = std::str::from_utf8(&request.body).map_err(|_| Invalid::field("body", "must be UTF-8"))?;
+fn json(body: &[u8]) -> Result<Value, Invalid> {
+    let text = std::str::from_utf8(body).map_err(|_| Invalid::field("body", "must be UTF-8"))?;
     let body = CanonicalJson::parse(text, "body")?.to_value();
     if body.is_object() { Ok(body) } else { Err(Invalid::field("body", "must be an object")) }
 }
 
 /// A body that cannot be kept as it is, to find out what is wrong with it. Nothing else is done with it.
-fn loose(request: &Request) -> Option<Value> {
-    serde_json::from_slice(&request.body).ok()
+fn loose(body: &[u8]) -> Option<Value> {
+    serde_json::from_slice(body).ok()
 }
 
 fn is_unsafe(path: &str) -> bool {

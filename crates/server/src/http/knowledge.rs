@@ -15,7 +15,7 @@ use cardwire_kernel::{
 const FOUND: (usize, usize) = (8, 100);
 
 pub(crate) async fn take_in(request: Request) -> Answer {
-    let document = request.body::<DocumentIn>()?.into_document()?;
+    let document = request.read(|body: DocumentIn, _| body.into_document()).await?;
     let (namespace, source_id) = (document.namespace.clone(), document.source_id.clone());
     let out = move |taken: &TakenIn| TakenInOut::new(&namespace, source_id.clone(), taken);
     let shown = out.clone();

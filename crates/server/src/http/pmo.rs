@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 
 pub(crate) async fn pack(request: Request) -> Answer {
     let (project, kernel) = (request.project()?, &request.state.kernel);
-    let command = request.body::<PackIn>()?.into_command()?;
+    let command = request.read(|body: PackIn, _| body.into_command()).await?;
     if request.flag("dry_run")?.unwrap_or(false) {
         return respond::ok(&PackOut::from(&kernel.preflight(project, &request.caller()?, &command).await?));
     }
@@ -42,7 +42,7 @@ pub(crate) async fn call(request: Request) -> Answer {
         Some(By::Turn(turn, hash)) => Some((*turn, *hash)),
         Some(By::Token(_)) | None => None,
     };
-    let body = request.body::<CallIn>()?;
+    let body = request.body::<CallIn>().await?;
     let wait = parse::wait(body.wait_ms);
     let call = body.into_call(tool, by, &request.trace, &settings)?;
     if request.flag("dry_run")?.unwrap_or(false) {

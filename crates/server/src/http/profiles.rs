@@ -25,7 +25,7 @@ pub(crate) async fn get(request: Request) -> Answer {
 
 pub(crate) async fn put(request: Request) -> Answer {
     let name = request.param("profile_name")?;
-    let body = request.json()?;
+    let body = request.json().await?;
     let (new, content) = parse::body::<ProfileIn>(&body)?.into_profile(name, &body)?;
     let put = request.state.kernel.put_profile(request.project()?, &request.caller()?, new).await?;
     let status = if put.created { StatusCode::CREATED } else { StatusCode::OK };

@@ -33,7 +33,7 @@ pub(crate) async fn list(request: Request) -> Answer {
 }
 
 pub(crate) async fn create(request: Request) -> Answer {
-    let body: ProjectIn = request.body()?;
+    let body: ProjectIn = request.body().await?;
     let command = CreateProject {
         id: parse::one("project_id", &body.project_id)?,
         title: body.title,
@@ -53,7 +53,7 @@ pub(crate) async fn get(request: Request) -> Answer {
 }
 
 pub(crate) async fn update(request: Request) -> Answer {
-    let body: ProjectPatch = request.body()?;
+    let body: ProjectPatch = request.body().await?;
     let settings = match &body.settings {
         None => None,
         Some(raw) => Some(parse::canonical("settings", raw)?.to_value()),

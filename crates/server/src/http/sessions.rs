@@ -11,7 +11,7 @@ use cardwire_api::{
     },
 };
 use cardwire_kernel::{Compacted, Done, Window, protocol::session::patch::Patched};
-use cardwire_model::{Invalid, Namespace, Session, SessionKey, limits};
+use cardwire_model::{CancelFlag, Invalid, Namespace, Session, SessionKey, limits};
 
 /// The namespace that the query names.
 pub(super) fn namespace(request: &Request) -> Result<Namespace, Invalid> {
@@ -50,7 +50,8 @@ pub(crate) async fn delete(request: Request) -> Answer {
 pub(crate) async fn patch(request: Request) -> Answer {
     let (project, kernel, key) = (request.project()?, &request.state.kernel, key(&request)?);
     let settings = kernel.live_project(project).await?.settings.context;
-    let patch = request.body::<PatchIn>()?.into_patch(settings.reproducible_contexts)?;
+    let read = |body: PatchIn, cancel: &CancelFlag| body.into_patch(settings.reproducible_contexts, cancel);
+    let patch = request.read(read).await?;
     let remember =
         request.remember(|patched: &Patched| remembered(StatusCode::OK, &PatchedOut::from(patched)))?;
     match kernel.patch_session(project, &request.caller()?, &key, &patch, remember.as_ref()).await? {
@@ -60,7 +61,7 @@ pub(crate) async fn patch(request: Request) -> Answer {
 }
 
 pub(crate) async fn compact(request: Request) -> Answer {
-    let (key, command) = (key(&request)?, request.body::<CompactIn>()?.into_request()?);
+    let (key, command) = (key(&request)?, request.body::<CompactIn>().await?.into_request()?);
     let (kernel, caller) = (&request.state.kernel, request.caller()?);
     let remember = request.remember(|compacted: &Compacted| {
         remembered(StatusCode::OK, &CompactedOut::from(compacted.clone()))
@@ -88,7 +89,7 @@ pub(crate) async fn checkpoints(request: Request) -> Answer {
 
 pub(crate) async fn restore(request: Request) -> Answer {
     let (kernel, key) = (&request.state.kernel, key(&request)?);
-    let to = parse::one("checkpoint_id", &request.body::<RestoreIn>()?.checkpoint_id)?;
+    let to = parse::one("checkpoint_id", &request.body::<RestoreIn>().await?.checkpoint_id)?;
     let remember =
         request.remember(|session: &Session| remembered(StatusCode::OK, &RestoredOut::from(session)))?;
     let (project, caller) = (request.project()?, request.caller()?);

@@ -38,7 +38,7 @@ pub(crate) async fn verify(request: Request) -> Answer {
 }
 
 pub(crate) async fn tick(request: Request) -> Answer {
-    let now = request.body::<TickIn>()?.now(request.time("now")?)?;
+    let now = request.body::<TickIn>().await?.now(request.time("now")?)?;
     let report = request.state.kernel.tick_by_hand(&request.caller()?, now).await?;
     respond::ok(&TickOut::from(&report))
 }

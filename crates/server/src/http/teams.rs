@@ -24,7 +24,8 @@ use cardwire_kernel::{
     },
 };
 use cardwire_model::{
-    CanonicalJson, CardDraft, CardId, Channel, Invalid, ProjectId, ResourceKind, ResourceName, Status, TurnId,
+    CancelFlag, CanonicalJson, CardDraft, CardId, Channel, Invalid, ProjectId, ResourceKind, ResourceName,
+    Status, TurnId,
 };
 use cardwire_team::Team;
 use serde_json::{Map, Value, json};
@@ -36,14 +37,15 @@ const PAUSES: [u64; 4] = [10, 20, 50, 100];
 /// A team that could not be run is not kept (SEC-08).
 pub(crate) async fn put(request: Request) -> Answer {
     let name: ResourceName = request.param("team_name")?;
-    let draft = documents::draft(ResourceKind::Team, &name, &request.json()?)?;
-    Parts::of(&check_team(&draft.content.to_value())?)?;
+    let draft = super::documents::draft(&request, ResourceKind::Team, name).await?;
+    let checked = move |_: &CancelFlag| Ok(Parts::of(&check_team(&draft.content.to_value())?).map(drop)?);
+    request.compute(request.body.len(), checked).await?;
     super::documents::put(request, ResourceKind::Team).await
 }
 
 pub(crate) async fn run(request: Request) -> Answer {
     let (project, kernel) = (request.project()?.clone(), &request.state.kernel);
-    let body: RunTeamIn = request.body()?;
+    let body: RunTeamIn = request.body().await?;
     body.check()?;
     let wait = parse::wait(body.wait_ms);
     // Whoever asks again with the same key is told which run it is, or waits for that one; nothing is made ready for it.

@@ -23,7 +23,7 @@ pub(crate) async fn list(request: Request) -> Answer {
 }
 
 pub(crate) async fn create(request: Request) -> Answer {
-    let body: TokenIn = request.body()?;
+    let body: TokenIn = request.body().await?;
     let new =
         Minted { realm: body.realm()?, scopes: body.scopes()?, expires_in_seconds: body.expires_in_seconds };
     let remember =

@@ -23,7 +23,7 @@ use cardwire_model::{InboxId, InboxItem, InboxStatus, Invalid, TurnEpoch, limits
 pub(crate) async fn dispatch(request: Request) -> Answer {
     let (project, kernel) = (request.project()?, &request.state.kernel);
     let max_depth = kernel.live_project(project).await?.settings.recursion_depth();
-    let body = request.body::<DispatchIn>()?;
+    let body = request.body::<DispatchIn>().await?;
     let parents = match body.parent_to_follow()?.filter(|_| !request.trace.is_given) {
         Some(parent) => kernel.trace_of(project, parent).await?,
         None => None,
@@ -69,7 +69,7 @@ pub(crate) async fn questions(request: Request) -> Answer {
 }
 
 pub(crate) async fn stop(request: Request) -> Answer {
-    let body: StopIn = request.body()?;
+    let body: StopIn = request.body().await?;
     let command = Command::Stop(Stop {
         turn_id: request.param("agent_turn_id")?,
         epoch: body.turn_epoch.map(TurnEpoch::new),

@@ -41,7 +41,7 @@ const HYDRATE_WITHIN: Duration = Duration::from_secs(1);
 const ASK_AGAIN: Duration = Duration::from_millis(500);
 
 pub(crate) async fn claim(request: Request) -> Answer {
-    let body: ClaimIn = request.body()?;
+    let body: ClaimIn = request.body().await?;
     let (kernel, hydrate) = (&request.state.kernel, body.hydrate);
     let mut claim = body.into_request()?;
     claim.projects = within_reach(&request, claim.projects).await?;
@@ -92,21 +92,21 @@ async fn within_reach(
 }
 
 pub(crate) async fn start(request: Request) -> Answer {
-    let fence = fence(&request, request.body::<EpochIn>()?.turn_epoch)?;
+    let fence = fence(&request, request.body::<EpochIn>().await?.turn_epoch)?;
     let (turn, epoch) = (fence.turn_id, fence.epoch);
     let answer = move |outcome: &Outcome| StateOut::new(turn, epoch, outcome);
     run(&request, Command::Start(fence), StatusCode::OK, answer).await
 }
 
 pub(crate) async fn heartbeat(request: Request) -> Answer {
-    let fence = fence(&request, request.body::<EpochIn>()?.turn_epoch)?;
+    let fence = fence(&request, request.body::<EpochIn>().await?.turn_epoch)?;
     let (turn, epoch) = (fence.turn_id, fence.epoch);
     let answer = move |outcome: &Outcome| StateOut::new(turn, epoch, outcome);
     run(&request, Command::Heartbeat(fence), StatusCode::OK, answer).await
 }
 
 pub(crate) async fn append(request: Request) -> Answer {
-    let mut body: TurnCardsIn = request.body()?;
+    let mut body: TurnCardsIn = request.body().await?;
     let fence = fence(&request, body.turn_epoch)?;
     let step = body.take_step()?;
     let cards = match body.into_cards()? {
@@ -118,39 +118,39 @@ pub(crate) async fn append(request: Request) -> Answer {
 }
 
 pub(crate) async fn chunk(request: Request) -> Answer {
-    let body: ChunkIn = request.body()?;
+    let body: ChunkIn = request.body().await?;
     let fence = fence(&request, body.turn_epoch)?;
     request.state.kernel.send_chunk(request.project()?, &fence, body.index, body.text).await?;
     respond::no_content()
 }
 
 pub(crate) async fn step(request: Request) -> Answer {
-    let body: StepIn = request.body()?;
+    let body: StepIn = request.body().await?;
     let fence = fence(&request, body.turn_epoch)?;
     run(&request, body.into_command(fence)?, StatusCode::CREATED, StepOut::new).await
 }
 
 pub(crate) async fn suspend(request: Request) -> Answer {
-    let body: SuspendIn = request.body()?;
+    let body: SuspendIn = request.body().await?;
     let fence = fence(&request, body.turn_epoch)?;
     run(&request, body.into_command(fence), StatusCode::OK, SuspendedOut::new).await
 }
 
 pub(crate) async fn finish(request: Request) -> Answer {
-    let mut body: FinishIn = request.body()?;
+    let mut body: FinishIn = request.body().await?;
     let fence = fence(&request, body.turn_epoch)?;
     let cards = make(&request, body.take_cards()?)?;
     run(&request, body.into_command(fence, cards)?, StatusCode::OK, EndedOut::new).await
 }
 
 pub(crate) async fn release(request: Request) -> Answer {
-    let body: ReleaseIn = request.body()?;
+    let body: ReleaseIn = request.body().await?;
     let fence = fence(&request, body.turn_epoch)?;
     run(&request, body.into_command(fence), StatusCode::OK, ReleasedOut::new).await
 }
 
 pub(crate) async fn report(request: Request) -> Answer {
-    let body: ReportIn = request.body()?;
+    let body: ReportIn = request.body().await?;
     let agent_id = body.agent_id.clone();
     let command = body.into_command(request.proof()?)?;
     let answer = run(&request, command, StatusCode::OK, ReportOut::new).await;
@@ -180,6 +180,7 @@ fn make(request: &Request, cards: Vec<NewTurnCard>) -> Result<Vec<NewCard>, ApiE
             | KernelError::Contended
             | KernelError::Retriever(_)
             | KernelError::QueueFull(_)
+            | KernelError::Crowded(_)
             | KernelError::Store(_) => error.into(),
         })?;
         made.extend(one);

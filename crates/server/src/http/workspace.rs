@@ -7,7 +7,7 @@ use cardwire_handoff::{SafePath, Written, write_files};
 use cardwire_model::Hash256;
 
 pub(crate) async fn write(request: Request) -> Answer {
-    let body: FilesIn = request.body()?;
+    let body: FilesIn = request.body().await?;
     let new = body.into_files()?;
     let files = Root::own(&request).await?.files;
     let written = request

@@ -21,6 +21,7 @@ mod idempotency;
 mod instances;
 mod isolation;
 mod knowledge;
+mod long_work;
 mod pack;
 mod projects;
 mod roster;
