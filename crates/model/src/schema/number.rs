@@ -70,7 +70,7 @@ impl Exact {
         match usize::try_from(one.exponent - other.exponent) {
             Ok(more) => {
                 let ten = power_of_ten(more, other.digits);
-                one.digits % other.digits * ten % other.digits == 0
+                (one.digits % other.digits * ten).is_multiple_of(other.digits)
             }
             Err(_) => {
                 let mut digits = one.digits;
