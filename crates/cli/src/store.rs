@@ -3,7 +3,7 @@
 use crate::{data_dir::DataDir, failure::Failure, presence, private};
 use cardwire_store::{Store, StoreError};
 use cardwire_store_postgres::{PostgresConfig, PostgresStore};
-use cardwire_store_sqlite::{OpenError, SqliteStore};
+use cardwire_store_sqlite::{Loss, OpenError, SqliteStore};
 use secrecy::{ExposeSecret, SecretString};
 use std::sync::Arc;
 
@@ -38,10 +38,10 @@ impl StoreChoice {
         has_password && arguments.any(|argument| argument.contains(url))
     }
 
-    pub(crate) async fn open(&self, dir: &DataDir) -> Result<Arc<dyn Store>, Failure> {
+    pub(crate) async fn open(&self, dir: &DataDir, loss: Loss) -> Result<Arc<dyn Store>, Failure> {
         match self {
             Self::Sqlite => {
-                let store = open_sqlite(dir).map_err(|error| cannot_open(dir, error))?;
+                let store = open_sqlite(dir, loss).map_err(|error| cannot_open(dir, error))?;
                 Ok(Arc::new(store))
             }
             Self::Postgres(url) => open_postgres(url).await,
@@ -49,22 +49,41 @@ impl StoreChoice {
     }
 }
 
-/// Opens the store in a data directory, which may itself be open to others: the file is not.
-pub(crate) fn open_sqlite(dir: &DataDir) -> Result<SqliteStore, OpenError> {
-    let path = dir.database();
-    private::create_file(&path)
-        .map_err(|source| OpenError::File { path: path.display().to_string(), source })?;
-    SqliteStore::open(&path)
+/// Opens the store in a data directory, which may itself be open to others: the file is not. A token without a database is
+/// of a store that was lost, or is elsewhere: no new one is made beside it.
+pub(crate) fn open_sqlite(dir: &DataDir, loss: Loss) -> Result<SqliteStore, OpenError> {
+    let (path, token) = (dir.database(), dir.token_file());
+    let is_empty = std::fs::metadata(&path).map_or(true, |found| found.len() == 0);
+    if is_empty && token.exists() {
+        return Err(OpenError::Missing { database: path, left: token });
+    }
+    if !path.exists() {
+        private::create_file(&path)
+            .map_err(|source| OpenError::File { path: path.display().to_string(), source })?;
+    }
+    SqliteStore::open_with(&path, loss)
 }
 
 /// Why the embedded store does not open.
 pub(crate) fn cannot_open(dir: &DataDir, error: OpenError) -> Failure {
-    match error {
-        OpenError::Held(holder) => presence::in_use(dir, holder.pid),
-        error @ (OpenError::Migrate(_) | OpenError::File { .. }) => {
-            Failure::failed(format!("cannot open the store in `{}`: {error}", dir.path().display()))
+    let hint = match &error {
+        OpenError::Held(holder) => return presence::in_use(dir, holder.pid),
+        OpenError::Behind(_) | OpenError::Mark { .. } => {
+            "put the missing files back, or restore a backup; `cardwire verify` looks at what is there without changing \
+             it, and `cardwire up --accept-loss` goes on with it"
         }
-    }
+        OpenError::Missing { .. } => {
+            "put the database back, or restore a backup; if the store is elsewhere, name it with `--store` or \
+             `CARDWIRE_STORE`; to begin anew, use another `--data-dir`, or move what is left away"
+        }
+        OpenError::Inconsistent(_) => {
+            "restore a backup; `cardwire verify` looks at what is there without changing it"
+        }
+        OpenError::Migrate(_) | OpenError::File { .. } => {
+            return Failure::failed(format!("cannot open the store in `{}`: {error}", dir.path().display()));
+        }
+    };
+    Failure::failed(format!("cannot open the store in `{}`: {error}", dir.path().display())).hint(hint)
 }
 
 async fn open_postgres(url: &SecretString) -> Result<Arc<dyn Store>, Failure> {
@@ -80,10 +99,10 @@ async fn open_postgres(url: &SecretString) -> Result<Arc<dyn Store>, Failure> {
 /// What a person can do about a database that cannot be used.
 fn needed(error: &StoreError) -> &'static str {
     match error {
-        StoreError::Unavailable(_) | StoreError::Uncertain(_) => {
+        StoreError::Unavailable(_) | StoreError::CannotWrite(_) | StoreError::Uncertain(_) => {
             "see whether the database is up, and whether `--store` or `CARDWIRE_STORE` names it"
         }
-        StoreError::Internal(_) | StoreError::Damaged(_) => {
+        StoreError::Internal(_) | StoreError::Damaged(_) | StoreError::DamagedCards(_) => {
             "the database must be in UTF-8; the login needs CREATEROLE, or the roles cardwire_owner, cardwire_app and \
              cardwire_system granted to it, none of them a superuser or with BYPASSRLS; docs/deployment.md tells all of it"
         }

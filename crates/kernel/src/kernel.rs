@@ -179,6 +179,11 @@ impl Kernel {
         &self.tasks
     }
 
+    /// Whether a write would go through now, and why not.
+    pub async fn takes_writes(&self) -> Result<(), StoreError> {
+        self.store.ready().await
+    }
+
     /// The store's word on itself.
     pub async fn health(&self) -> Result<Health, StoreError> {
         self.store.health().await

@@ -70,6 +70,16 @@ pub const COUNTED_ADDRESSES: usize = 10_000;
 pub const EVENT_PAGE: usize = 500;
 /// Most audit rows sealed in one commit.
 pub const SEAL_ROWS: usize = 256;
+/// How long a store may take to say whether a write would go through.
+pub const READY_SECONDS: u64 = 3;
+/// How often the mark of an embedded store is moved at most: what was acknowledged since can be lost without a word.
+pub const MARK_SECONDS: u64 = 1;
+/// How long commits of an embedded store are in its log alone, if the disk keeps up.
+pub const LOG_SECONDS: u64 = 10;
+/// How often in a row the log cannot be written back before the store is not ready.
+pub const LOG_FAILURES: u32 = 3;
+/// Most damaged cards that are named; the rest are counted.
+pub const DAMAGED_NAMED: usize = 20;
 /// How often a command is decided again after another writer got in between.
 pub const DECIDE_ATTEMPTS: usize = 16;
 /// Pure work on no more bytes is done where it is asked for: it takes about as long as half a millisecond, and handing it to

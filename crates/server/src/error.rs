@@ -160,6 +160,20 @@ impl From<StoreError> for ApiError {
                 tracing::warn!(%error, "store unavailable");
                 Self::new(ErrorCode::Unavailable, "the store is unavailable; nothing was written")
             }
+            StoreError::CannotWrite(outage) => {
+                tracing::warn!(%error, "store unavailable");
+                let detail = Some(json!({ "reason": outage.as_str() }));
+                Self { detail, ..Self::new(ErrorCode::Unavailable, error.to_string()) }
+            }
+            StoreError::DamagedCards(cards) => {
+                let ids: Vec<String> = cards.iter().map(ToString::to_string).collect();
+                let message = format!(
+                    "what is stored is not what was written, in the cards {}; `cardwire verify` tells how much is \
+                     damaged, and a backup has the cards",
+                    ids.join(", ")
+                );
+                Self { detail: Some(json!({ "card_ids": ids })), ..Self::new(ErrorCode::Internal, message) }
+            }
             StoreError::Uncertain(_) => {
                 tracing::warn!(%error, "outcome unknown");
                 let message = "the connection to the store was lost; the request may or may not have been done. \

@@ -13,7 +13,7 @@ use cardwire_model::{
     AuditAction, AuditRow, AuditVerdict, BoxHead, BoxId, Card, CardId, Entry, Event, Generation, Hash256,
     Item, Keys, Project, ProjectId, Realm, Timestamp, Token, TokenId,
 };
-use cardwire_store::{BoxAt, Catalog, EventFilter, Health, HydratedEntry, RowFilter};
+use cardwire_store::{BoxAt, CardIds, Catalog, EventFilter, Health, HydratedEntry, RowFilter};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -55,6 +55,14 @@ impl Catalog for PostgresStore {
         let ids: Vec<Uuid> = ids.iter().map(|id| id.uuid()).collect();
         let mut cards = CardReader::default();
         read(&self.app, project, sql::CARDS, &[&project, &ids], |row| cards.card(row, 0)).await
+    }
+
+    async fn card_ids(&self, project: &ProjectId, after: Option<CardId>, limit: usize) -> Read<CardIds> {
+        let project = project.as_str();
+        let Some(from) = next_id(after.map(CardId::uuid)) else { return Ok(CardIds::default()) };
+        let id = |row: &Row| Ok(CardId::from_uuid(get::<Uuid>(row, 0)?));
+        let ids = read(&self.app, project, sql::CARD_IDS, &[&project, &from, &to_limit(limit)], id).await?;
+        Ok(CardIds { ids, unreadable: 0 })
     }
 
     async fn scan_cards(&self, project: &ProjectId, after: Option<CardId>, limit: usize) -> Read<Vec<Card>> {
@@ -168,7 +176,6 @@ impl Catalog for PostgresStore {
     }
 
     async fn health(&self) -> Read<Health> {
-        self.pulse.check()?;
         let rows = across(&self.system, sql::HEALTH, &[]).await?;
         let row = rows.first().ok_or_else(|| rows::damaged("the state of the store"))?;
         Ok(Health {
@@ -177,6 +184,8 @@ impl Catalog for PostgresStore {
             schema: crate::number::from_stored(get::<i32>(row, 1)?.into(), "the schema's number")?,
             unnumbered_events: number(row, 2, "a count of events")?,
             unsealed_audit: number(row, 3, "a count of audit rows")?,
+            // The server keeps its log itself.
+            reach: None,
         })
     }
 }

@@ -86,7 +86,7 @@ pub(crate) async fn claim(
 
 /// Whether it is no use to go on.
 fn is_away(failed: Option<&CommitError>) -> bool {
-    matches!(failed, Some(CommitError::Store(StoreError::Unavailable(_))))
+    matches!(failed, Some(CommitError::Store(StoreError::Unavailable(_) | StoreError::CannotWrite(_))))
 }
 
 /// Where claimable rows are: how many of the oldest each project has.

@@ -4,7 +4,7 @@
 //! no message carries contents (the server quotes values in details and in messages about them).
 
 use cardwire_model::Conflict;
-use cardwire_store::{CommitError, StoreError};
+use cardwire_store::{CommitError, Outage, StoreError};
 use deadpool_postgres::PoolError;
 use std::fmt::Display;
 use tokio_postgres::{
@@ -14,6 +14,10 @@ use tokio_postgres::{
 
 /// Raised by our own functions, with the name of the conflict as its message.
 const CONFLICT: &str = "CW001";
+
+const DISK_FULL: &str = "53100";
+/// A server that was made read-only, or is a standby.
+const READ_ONLY: &str = "25006";
 
 pub(crate) fn unavailable(error: &impl Display) -> StoreError {
     StoreError::Unavailable(error.to_string())
@@ -120,12 +124,18 @@ fn server_error(error: &DbError) -> StoreError {
         Some("22" | "23") => format!("SQLSTATE {code} in {}", error.table().unwrap_or("a statement")),
         _ => format!("{} (SQLSTATE {code})", error.message()),
     };
+    match code {
+        DISK_FULL => return StoreError::CannotWrite(Outage::DiskFull),
+        READ_ONLY => return StoreError::CannotWrite(Outage::ReadOnly),
+        // A page of a table or of an index that cannot be read.
+        "XX001" | "XX002" => return StoreError::Damaged(text),
+        _ => {}
+    }
     match code.get(..2) {
-        // Connection, resources (disk full, memory, connections), operator intervention (shutdown, timeout), IO.
+        // Connection, resources (memory, connections), operator intervention (shutdown, timeout), IO.
         Some("08" | "53" | "57" | "58") => StoreError::Unavailable(text),
         // Given up for reasons of timing, again and again; or somebody holds a lock.
         Some("40" | "55") => StoreError::Unavailable(text),
-        _ if *error.code() == SqlState::READ_ONLY_SQL_TRANSACTION => StoreError::Unavailable(text),
         _ => StoreError::Internal(text),
     }
 }

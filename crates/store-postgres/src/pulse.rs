@@ -4,12 +4,13 @@
 //!
 //! Invariant: when that is not answered, every connection made before is given up, and whoever waits on one is told at once.
 
-use cardwire_store::StoreError;
+use crate::error::{pool_error, store_error};
+use cardwire_store::{Outage, StoreError};
 use deadpool_postgres::{Connect, Pool};
 use futures_util::future::BoxFuture;
 use std::{
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -20,7 +21,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 use tokio_postgres::{
-    Client, Config, Error, SimpleQueryMessage, Socket,
+    Client, Config, Error, Socket,
     tls::{MakeTlsConnect, TlsConnect},
 };
 
@@ -28,8 +29,8 @@ use tokio_postgres::{
 const EVERY: Duration = Duration::from_secs(1);
 const WITHIN: Duration = Duration::from_secs(5);
 
-/// A server that takes no writes is of no use.
-const ASK: &str = "SELECT pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean";
+/// Takes no time and reads nothing.
+const ASK: &str = "SELECT 1";
 
 /// Connections made with it end when it is cut.
 #[derive(Clone, Default)]
@@ -86,10 +87,16 @@ pub(crate) struct Pulse {
 }
 
 struct Felt {
-    /// Why the server would not take a write now.
-    trouble: Mutex<Option<String>>,
+    /// Why a call would fail now.
+    trouble: Mutex<Option<StoreError>>,
     /// Somebody gave up waiting.
     is_distrusted: AtomicBool,
+}
+
+impl Felt {
+    fn trouble(&self) -> MutexGuard<'_, Option<StoreError>> {
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Pulse {
@@ -102,12 +109,9 @@ impl Pulse {
         Self { felt, task: Mutex::new(task) }
     }
 
-    /// Fails while the server does not answer, or takes no writes.
+    /// Fails while the server does not answer.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
-        match self.felt.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone() {
-            None => Ok(()),
-            Some(trouble) => Err(StoreError::Unavailable(trouble)),
-        }
+        self.felt.trouble().clone().map_or(Ok(()), Err)
     }
 
     pub(crate) fn distrust(&self) {
@@ -127,34 +131,24 @@ async fn beat(felt: Arc<Felt>, own: Pool, line: Lifeline, pools: [Pool; 3]) {
                 pool.retain(|_, _| false);
             }
         }
-        let trouble = ask(&own, &line).await.err();
-        let mut known = felt.trouble.lock().unwrap_or_else(PoisonError::into_inner);
-        if *known != trouble {
-            match &trouble {
-                Some(trouble) => tracing::warn!(%trouble, "the database takes no writes"),
-                None => tracing::info!("the database takes writes again"),
-            }
-            *known = trouble;
+        let (trouble, was_well) = (ask(&own, &line).await.err(), felt.trouble().is_none());
+        match &trouble {
+            Some(trouble) if was_well => tracing::warn!(%trouble, "the database does not answer"),
+            None if !was_well => tracing::info!("the database answers again"),
+            _ => {}
         }
+        *felt.trouble() = trouble;
     }
 }
 
-/// Asks once; an error says why the server would not take a write.
-async fn ask(own: &Pool, line: &Lifeline) -> Result<(), String> {
-    let client = own.get().await.map_err(|error| format!("no connection: {error}"))?;
+/// Asks once.
+async fn ask(own: &Pool, line: &Lifeline) -> Result<(), StoreError> {
+    let client = own.get().await.map_err(pool_error)?;
     match timeout(WITHIN, client.simple_query(ASK)).await {
-        Ok(Ok(rows)) => {
-            let is_yes = |row: &SimpleQueryMessage| matches!(row, SimpleQueryMessage::Row(row) if row.get(0) == Some("t"));
-            if rows.iter().any(is_yes) {
-                Err("the server is read-only, perhaps a standby".to_owned())
-            } else {
-                Ok(())
-            }
-        }
-        Ok(Err(error)) => Err(format!("the server refuses: {error}")),
+        Ok(answer) => answer.map(drop).map_err(store_error),
         Err(_) => {
             line.cut();
-            Err(format!("the server has not answered for {} seconds", WITHIN.as_secs()))
+            Err(StoreError::CannotWrite(Outage::Silent))
         }
     }
 }

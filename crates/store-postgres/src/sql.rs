@@ -12,6 +12,7 @@ reads! {
     BOX_ENTRIES = "box_entries";
     BOX_CARDS = "box_cards";
     CARDS = "cards";
+    CARD_IDS = "card_ids";
     SCAN_CARDS = "scan_cards";
     SCAN_BOXES = "scan_boxes";
     TOKEN_BY_HASH = "token_by_hash";
@@ -28,6 +29,7 @@ reads! {
     CHAIN_HEAD = "chain_head";
     FORGET_ANSWERS = "forget_answers";
     HEALTH = "health";
+    WRITABLE = "writable";
     HEADS = "heads";
     INBOX = "inbox";
     INBOX_OF_AGENT = "inbox_of_agent";

@@ -11,10 +11,11 @@ use crate::{
     pulse::Pulse,
     roles::Roles,
     rows, selftest, sequencer, sql,
+    tenant::across,
 };
 use async_trait::async_trait;
 use cardwire_model::{ChainHead, Commit, Keys, Realm, Snapshot, Timestamp};
-use cardwire_store::{CommitError, Store, StoreError, Unsealed};
+use cardwire_store::{CommitError, Outage, Store, StoreError, Unsealed};
 use deadpool_postgres::{Pool, Transaction};
 use futures_util::future::{BoxFuture, try_join};
 use tokio_postgres::IsolationLevel;
@@ -94,6 +95,15 @@ impl Store for PostgresStore {
 
     fn distrust(&self) {
         self.pulse.distrust();
+    }
+
+    async fn ready(&self) -> Result<(), StoreError> {
+        self.pulse.check()?;
+        let rows = across(&self.app, sql::WRITABLE, &[]).await?;
+        match rows::first(&rows, |row| rows::get::<bool>(row, 0))? {
+            Some(true) => Ok(()),
+            Some(false) | None => Err(StoreError::CannotWrite(Outage::ReadOnly)),
+        }
     }
 
     async fn close(&self) {

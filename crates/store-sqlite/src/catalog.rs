@@ -2,6 +2,7 @@
 
 use crate::{
     codec,
+    mark::kept,
     select::{all, names, one},
     sql,
     store::SqliteStore,
@@ -11,8 +12,9 @@ use cardwire_model::{
     AuditAction, AuditRow, AuditVerdict, BoxHead, BoxId, Card, CardId, Entry, Event, Generation, Hash256,
     Project, ProjectId, Realm, Timestamp, Token, TokenId,
 };
-use cardwire_store::{BoxAt, Catalog, EventFilter, Health, HydratedEntry, RowFilter, StoreError};
+use cardwire_store::{BoxAt, CardIds, Catalog, EventFilter, Health, HydratedEntry, RowFilter, StoreError};
 use rusqlite::{Connection, OptionalExtension, Row, params};
+use uuid::Uuid;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -76,6 +78,31 @@ impl Catalog for SqliteStore {
                 cards.extend(statement.query_row(key, |row| codec::card(row, 0)).optional()?);
             }
             Ok(cards)
+        };
+        self.readers.read(read).await
+    }
+
+    async fn card_ids(&self, project: &ProjectId, after: Option<CardId>, limit: usize) -> Result<CardIds> {
+        let project = project.clone();
+        let read = move |conn: &Connection| {
+            let mut after = after.map_or_else(|| NO_ID.to_vec(), |id| id.uuid().as_bytes().to_vec());
+            let mut found = CardIds::default();
+            loop {
+                let key = params![project.as_str(), after, limit as i64];
+                let keys: Vec<Vec<u8>> = all(conn, sql::CARD_IDS, key, |row| row.get(0))?;
+                let is_last = keys.len() < limit;
+                for key in keys {
+                    match Uuid::from_slice(&key) {
+                        Ok(id) => found.ids.push(CardId::from_uuid(id)),
+                        Err(_) => found.unreadable += 1,
+                    }
+                    after = key;
+                }
+                // A page without an id would be the last one.
+                if is_last || !found.ids.is_empty() {
+                    return Ok(found);
+                }
+            }
         };
         self.readers.read(read).await
     }
@@ -231,7 +258,9 @@ impl Catalog for SqliteStore {
     }
 
     async fn health(&self) -> Result<Health> {
-        let read = |conn: &Connection| {
+        let mark = kept(&self.mark);
+        let read = move |conn: &Connection| {
+            let reach = mark.map(|mark| mark.reach(conn)).transpose()?;
             conn.prepare_cached(sql::HEALTH)?.query_row([], |row| {
                 Ok(Health {
                     backend: "sqlite",
@@ -239,6 +268,7 @@ impl Catalog for SqliteStore {
                     schema: row.get(1)?,
                     unnumbered_events: 0,
                     unsealed_audit: row.get::<_, i64>(2)? as u64,
+                    reach,
                 })
             })
         };

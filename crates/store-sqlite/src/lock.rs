@@ -32,3 +32,14 @@ pub(crate) fn take(path: &Path) -> io::Result<Result<File, Holder>> {
         Err(TryLockError::Error(error)) => Err(error),
     }
 }
+
+/// Who has the lock, without taking it or writing anything.
+pub(crate) fn holder(path: &Path) -> Option<Holder> {
+    let mut file = File::open(path).ok()?;
+    matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)).then(|| {
+        let mut text = String::new();
+        // Who it is matters less than that there is somebody.
+        let _ = file.read_to_string(&mut text);
+        Holder { pid: text.trim().parse().ok() }
+    })
+}

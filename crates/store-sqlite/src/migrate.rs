@@ -46,6 +46,17 @@ pub enum MigrateError {
         /// Of the program.
         known: u32,
     },
+    /// The database is behind the program, and must not be changed.
+    #[error(
+        "this database is at migration {found:04}, and this program reads {known:04}; `cardwire up` brings it up to date, \
+         where it may be written"
+    )]
+    Older {
+        /// Of the database.
+        found: u32,
+        /// Of the program.
+        known: u32,
+    },
     /// SQLite failed.
     #[error(transparent)]
     Sqlite(#[from] rusqlite::Error),
@@ -55,16 +66,7 @@ pub enum MigrateError {
 pub(crate) fn migrate(conn: &mut Connection) -> Result<(), MigrateError> {
     let tx = conn.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     tx.execute_batch(LEDGER)?;
-    let applied: Vec<(u32, String)> = tx
-        .prepare("SELECT number, checksum FROM schema_migrations ORDER BY number")?
-        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
-        .collect::<Result<_, _>>()?;
-    let known = MIGRATIONS.len() as u32;
-    if let Some((found, _)) = applied.last()
-        && *found > known
-    {
-        return Err(MigrateError::Newer { found: *found, known });
-    }
+    let applied = applied(&tx)?;
     for (number, name, text) in MIGRATIONS {
         let checksum = Hash256::of(text.as_bytes()).to_string();
         match applied.iter().find(|(applied, _)| applied == number) {
@@ -80,6 +82,34 @@ pub(crate) fn migrate(conn: &mut Connection) -> Result<(), MigrateError> {
         }
     }
     tx.commit()?;
+    Ok(())
+}
+
+/// What was applied to the database, which is not newer than the program.
+fn applied(conn: &Connection) -> Result<Vec<(u32, String)>, MigrateError> {
+    let applied: Vec<(u32, String)> = conn
+        .prepare("SELECT number, checksum FROM schema_migrations ORDER BY number")?
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<Result<_, _>>()?;
+    let known = MIGRATIONS.len() as u32;
+    match applied.last() {
+        Some((found, _)) if *found > known => Err(MigrateError::Newer { found: *found, known }),
+        Some(_) | None => Ok(applied),
+    }
+}
+
+/// Makes sure that the database is up to date, without changing it.
+pub(crate) fn check(conn: &Connection) -> Result<(), MigrateError> {
+    let applied = applied(conn)?;
+    for (number, _, text) in MIGRATIONS {
+        match applied.iter().find(|(applied, _)| applied == number) {
+            Some((_, stored)) if *stored == Hash256::of(text.as_bytes()).to_string() => {}
+            Some(_) => return Err(MigrateError::Differs(*number)),
+            None => {
+                return Err(MigrateError::Older { found: number - 1, known: MIGRATIONS.len() as u32 });
+            }
+        }
+    }
     Ok(())
 }
 
@@ -124,5 +154,8 @@ mod tests {
         assert!(matches!(migrate(&mut conn), Err(MigrateError::Differs(2))));
         conn.execute("INSERT INTO schema_migrations VALUES (999, 'later', 'x')", []).unwrap();
         assert!(matches!(migrate(&mut conn), Err(MigrateError::Newer { found: 999, .. })));
+        assert!(matches!(check(&conn), Err(MigrateError::Newer { found: 999, .. })));
+        conn.execute("DELETE FROM schema_migrations WHERE number IN (2, 999)", []).unwrap();
+        assert!(matches!(check(&conn), Err(MigrateError::Older { found: 1, .. })));
     }
 }

@@ -17,6 +17,7 @@ statements! {
     BOX_ENTRIES = "read/box_entries";
     BOX_CARDS = "read/box_cards";
     CARDS = "read/cards";
+    CARD_IDS = "read/card_ids";
     SCAN_CARDS = "read/scan_cards";
     SCAN_BOXES = "read/scan_boxes";
     PROJECTS = "read/projects";
@@ -34,6 +35,7 @@ statements! {
     CHAIN_HEAD = "read/chain_head";
     FORGET_ANSWERS = "read/forget_answers";
     HEALTH = "read/health";
+    REACH = "read/reach";
     AGENT = "read/agent";
     HEAD = "read/head";
     LOST_COPY = "read/lost_copy";

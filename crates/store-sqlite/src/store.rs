@@ -1,114 +1,74 @@
-//! [`SqliteStore`]: opening, and the commit path.
+//! [`SqliteStore`]: the commit path, and whether it is open.
 
 use crate::{
     apply::chain_head,
     claim::Claim,
     codec,
     load::load,
-    lock::{self, Holder},
-    migrate::{self, MigrateError},
+    mark::KeptMark,
     readers::Readers,
     select::{all, readable},
     sql,
-    write_back::{Bounds, Log, WriteBack},
-    writer::{self, Job, Work, Written},
+    writer::{Job, Work, Written},
 };
 use async_trait::async_trait;
-use cardwire_model::{Commit, Keys, ProjectId, Realm, Snapshot, Timestamp};
-use cardwire_store::{CommitError, Store, StoreError, Unsealed};
-use rusqlite::{Connection, OpenFlags, config::DbConfig, params};
+use cardwire_model::{Commit, Keys, ProjectId, Realm, Snapshot, Timestamp, limits};
+use cardwire_store::{CommitError, Outage, Store, StoreError, Unsealed};
+use rusqlite::{Connection, params};
 use std::{
     fs::File,
-    path::Path,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 use tokio::sync::{mpsc, oneshot};
 
-/// Connections that read at once. More than the cores of a small machine do not help.
-const READERS: usize = 4;
-/// Of their own for those who read logs of events: there may be thousands, and no commit waits behind them (F-25).
-const LOG_READERS: usize = 2;
-
 /// Rows that are read where they are asked for; more are left to a thread that may take its time.
 const FEW_ROWS: usize = 64;
-
-/// Pages that the writer keeps.
-const WRITER_PAGES_KIB: u32 = 32_768;
-/// Pages that each reader keeps, until the next commit: then all of them are dropped, which takes longer the more there were.
-const READER_PAGES_KIB: u32 = 2_048;
 
 /// A store in one file.
 pub struct SqliteStore {
     pub(crate) readers: Readers,
     /// For logs of events alone.
     pub(crate) log_readers: Readers,
+    /// How far the store was, as the file beside it tells.
+    pub(crate) mark: KeptMark,
     writer: Mutex<Option<Writer>>,
+    is_read_only: bool,
+    /// One looks at the writer at a time.
+    looking: tokio::sync::Mutex<()>,
 }
 
-struct Writer {
-    jobs: mpsc::Sender<Job>,
-    thread: std::thread::JoinHandle<()>,
+pub(crate) struct Writer {
+    pub(crate) jobs: mpsc::Sender<Job>,
+    pub(crate) thread: std::thread::JoinHandle<()>,
     /// Held as long as the writer lives.
-    _lock: File,
-}
-
-/// Why a database cannot be opened.
-#[derive(Debug, thiserror::Error)]
-pub enum OpenError {
-    /// Another process has it.
-    #[error("the database is in use by process {}", .0.pid.map_or("unknown".to_owned(), |pid| pid.to_string()))]
-    Held(Holder),
-    /// Its schema is not ours.
-    #[error(transparent)]
-    Migrate(#[from] MigrateError),
-    /// The file system refused.
-    #[error("cannot open {path}: {source}")]
-    File {
-        /// Which file.
-        path: String,
-        /// Why.
-        source: std::io::Error,
-    },
-}
-
-impl From<rusqlite::Error> for OpenError {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Migrate(error.into())
-    }
+    pub(crate) _lock: File,
 }
 
 impl SqliteStore {
-    /// Opens or creates the database, takes its lock and brings its schema up to date.
-    pub fn open(path: &Path) -> Result<Self, OpenError> {
-        let failed = |source| OpenError::File { path: path.display().to_string(), source };
-        let lock = lock::take(&path.with_extension("lock")).map_err(failed)?.map_err(OpenError::Held)?;
-        let mut conn = Connection::open(path)?;
-        configure(&conn, WRITER_PAGES_KIB)?;
-        // `synchronous=FULL` makes every commit durable before it is answered; WAL lets readers go on meanwhile.
-        conn.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL")?;
-        migrate::migrate(&mut conn)?;
-        let log = Log::watch(&mut conn)?;
-        let behind = Connection::open(path)?;
-        configure(&behind, READER_PAGES_KIB)?;
-        behind.execute_batch("PRAGMA synchronous = FULL")?;
-        let reader = || -> rusqlite::Result<Connection> {
-            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-            let conn = Connection::open_with_flags(path, flags)?;
-            configure(&conn, READER_PAGES_KIB)?;
-            Ok(conn)
-        };
-        let readers = |count| (0..count).map(|_| reader()).collect::<Result<_, _>>().map(Readers::new);
-        let (readers, log_readers) = (readers(READERS)?, readers(LOG_READERS)?);
-        let write_back = WriteBack::start(behind, log, Bounds::USUAL).map_err(failed)?;
-        let (jobs, thread) = writer::start(conn, write_back).map_err(failed)?;
-        Ok(Self { readers, log_readers, writer: Mutex::new(Some(Writer { jobs, thread, _lock: lock })) })
+    /// A store over an open database; without a writer it is for reading alone.
+    pub(crate) fn new(
+        readers: Readers,
+        log_readers: Readers,
+        writer: Option<Writer>,
+        mark: KeptMark,
+    ) -> Self {
+        let is_read_only = writer.is_none();
+        Self {
+            readers,
+            log_readers,
+            mark,
+            writer: Mutex::new(writer),
+            is_read_only,
+            looking: tokio::sync::Mutex::default(),
+        }
     }
 
     /// Hands work to the writer and waits until it is durable.
     async fn write(&self, work: Work) -> Result<Written, CommitError> {
         let (reply, outcome) = oneshot::channel();
-        self.jobs()?.send(Job { work, reply }).await.map_err(|_| closed())?;
+        let ended = |_| StoreError::CannotWrite(Outage::WriterEnded);
+        self.jobs()?.send(Job { work, reply }).await.map_err(ended)?;
         outcome.await.map_err(|_| StoreError::Uncertain("the writer ended".to_owned()))?
     }
 
@@ -125,24 +85,29 @@ impl SqliteStore {
 
     fn jobs(&self) -> Result<mpsc::Sender<Job>, StoreError> {
         let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        writer.as_ref().map(|writer| writer.jobs.clone()).ok_or_else(closed)
+        match &*writer {
+            Some(writer) => Ok(writer.jobs.clone()),
+            None if self.is_read_only => Err(StoreError::CannotWrite(Outage::ReadOnly)),
+            None => Err(closed()),
+        }
+    }
+
+    /// Has the writer get round to nothing at all, and say why a write would not go through.
+    async fn look(&self) -> Result<(), StoreError> {
+        let _alone = self.looking.lock().await;
+        match self.write(Work::Look).await {
+            Ok(_) => Ok(()),
+            Err(CommitError::Store(StoreError::Uncertain(_))) => {
+                Err(StoreError::CannotWrite(Outage::WriterEnded))
+            }
+            Err(CommitError::Store(error)) => Err(error),
+            Err(CommitError::Conflict(conflict)) => Err(StoreError::Internal(conflict.to_string())),
+        }
     }
 }
 
 fn closed() -> StoreError {
     StoreError::Unavailable("the store is closed".to_owned())
-}
-
-fn configure(conn: &Connection, pages_kib: u32) -> rusqlite::Result<()> {
-    // More than there are statements, so that none is ever compiled twice.
-    conn.set_prepared_statement_cache_capacity(256);
-    conn.busy_timeout(Duration::from_secs(5))?;
-    // Plans must not depend on bound values: otherwise statements are compiled again when those change.
-    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    conn.pragma_update(None, "cache_size", -i64::from(pages_kib))?;
-    // The file is not mapped: after every commit a reader would take its mapping down and fault each page in again, which
-    // costs more than reading it.
-    conn.execute_batch("PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0")
 }
 
 #[async_trait]
@@ -196,6 +161,11 @@ impl Store for SqliteStore {
         }
     }
 
+    async fn ready(&self) -> Result<(), StoreError> {
+        let looked = tokio::time::timeout(Duration::from_secs(limits::READY_SECONDS), self.look()).await;
+        looked.unwrap_or(Err(StoreError::CannotWrite(Outage::Silent)))
+    }
+
     async fn close(&self) {
         let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
         self.readers.close();
@@ -203,7 +173,9 @@ impl Store for SqliteStore {
         if let Some(Writer { jobs, thread, _lock }) = writer {
             drop(jobs);
             // Joining may wait for a sync; not on a thread of the runtime.
-            let _ = tokio::task::spawn_blocking(move || thread.join()).await;
+            if let Ok(Err(_)) = tokio::task::spawn_blocking(move || thread.join()).await {
+                tracing::error!("what writes to the store had ended before it was told to");
+            }
         }
     }
 }
@@ -211,8 +183,9 @@ impl Store for SqliteStore {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cardwire_store::{Catalog, EventFilter};
-    use std::{future::poll_fn, sync::mpsc::channel, task::Poll};
+    use crate::open::{LOG_READERS, READERS};
+    use cardwire_store::EventFilter;
+    use std::{future::poll_fn, sync::mpsc::channel, task::Poll, time::Duration};
 
     /// Reads while so many others hold connections of a pool.
     async fn beside(readers: &Readers, count: usize, read: impl Future<Output = ()>) {
@@ -252,5 +225,25 @@ mod tests {
         beside(&store.readers, READERS, logs).await;
         beside(&store.log_readers, LOG_READERS, async { drop(store.project(&project).await.unwrap()) }).await;
         store.close().await;
+    }
+
+    /// F-23: closed is what somebody wanted; ended is not.
+    #[tokio::test]
+    async fn a_writer_that_has_ended_is_told_by_every_write_and_by_readiness() {
+        let readers = || Readers::open(1, Box::new(Connection::open_in_memory)).unwrap();
+        let (jobs, taken) = mpsc::channel(1);
+        let thread = std::thread::spawn(move || drop(taken));
+        while !thread.is_finished() {
+            std::thread::yield_now();
+        }
+        let writer = Writer { jobs, thread, _lock: tempfile::tempfile().unwrap() };
+        let store = SqliteStore::new(readers(), readers(), Some(writer), KeptMark::default());
+        let ended: Result<(), _> = Err(StoreError::CannotWrite(Outage::WriterEnded));
+        let told = [store.ready().await, store.forget_answers(Timestamp::from_micros(0)).await.map(drop)];
+        for told in told {
+            assert_eq!(format!("{told:?}"), format!("{ended:?}"));
+        }
+        store.close().await;
+        assert!(matches!(store.ready().await, Err(StoreError::Unavailable(_))));
     }
 }

@@ -2,53 +2,78 @@
 //! tens of megabytes and two syncs. Here a thread of its own does the bulk of it while commits go on; the writer only does
 //! the little that has come since, after which the log begins anew.
 
+use crate::pulse::Pulse;
+use cardwire_model::limits;
 use rusqlite::{Connection, hooks::Wal};
 use std::{
     sync::{
         Arc, Condvar, Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicI64, Ordering},
-        mpsc,
+        atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering},
+        mpsc::{self, RecvTimeoutError},
     },
     thread::JoinHandle,
+    time::Duration,
 };
 
-/// Lengths of the log, in pages.
+/// When the log is written back.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
-    /// It is written back.
+    /// At this length in pages.
     begin: i64,
-    /// The writer writes back so many by itself, without being missed.
+    /// The writer writes back so many pages by itself, without being missed.
     few: i64,
     /// Commits wait for it: a disk that cannot keep up must not fill with its log.
     most: i64,
+    /// The thread looks so often, besides when it is asked.
+    look_every: Duration,
+    /// At every so many looks, however short the log is: who takes the log away takes no more than that.
+    looks: u64,
 }
 
 impl Bounds {
-    /// 64 MB, 4 MB, 512 MB.
-    pub(crate) const USUAL: Self = Self { begin: 16_000, few: 1_000, most: 128_000 };
+    /// 64 MB, 4 MB, 512 MB, and every ten seconds.
+    pub(crate) const USUAL: Self = Self {
+        begin: 16_000,
+        few: 1_000,
+        most: 128_000,
+        look_every: Duration::from_secs(limits::MARK_SECONDS),
+        looks: limits::LOG_SECONDS / limits::MARK_SECONDS,
+    };
 }
 
 /// Rounds of the thread; each leaves what came during the one before.
 const ROUNDS: usize = 4;
 
-/// How long the log is, as of the last commit.
+/// The log as of the last commit.
 #[derive(Clone, Default)]
-pub(crate) struct Log(Arc<AtomicI64>);
+pub(crate) struct Log(Arc<LogState>);
+
+#[derive(Default)]
+struct LogState {
+    pages: AtomicI64,
+    commits: AtomicU64,
+}
 
 impl Log {
     /// Of the connection that writes.
     pub(crate) fn watch(writer: &mut Connection) -> rusqlite::Result<Self> {
         let log = Self::default();
-        let pages = log.clone();
+        let seen = log.clone();
         writer.wal_hook(Some(move |_: &mut Wal, count: i32| {
-            pages.0.store(i64::from(count), Ordering::Relaxed);
+            seen.0.pages.store(i64::from(count), Ordering::Relaxed);
+            seen.0.commits.fetch_add(1, Ordering::Release);
             Ok(())
         }))?;
         Ok(log)
     }
 
     fn pages(&self) -> i64 {
-        self.0.load(Ordering::Relaxed)
+        self.0.pages.load(Ordering::Relaxed)
+    }
+
+    /// How many transactions have been written.
+    pub(crate) fn commits(&self) -> u64 {
+        self.0.commits.load(Ordering::Acquire)
     }
 }
 
@@ -79,6 +104,7 @@ impl AtWork {
 pub(crate) struct WriteBack {
     log: Log,
     bounds: Bounds,
+    pulse: Arc<Pulse>,
     begin: Option<mpsc::SyncSender<()>>,
     at_work: Arc<AtWork>,
     /// Little is left, for the writer to do.
@@ -87,38 +113,81 @@ pub(crate) struct WriteBack {
 }
 
 impl WriteBack {
-    pub(crate) fn start(conn: Connection, log: Log, bounds: Bounds) -> std::io::Result<Self> {
+    /// Starts the thread. `look` runs on it at every look, and once more when it ends.
+    pub(crate) fn start(
+        conn: Connection,
+        log: Log,
+        bounds: Bounds,
+        pulse: Arc<Pulse>,
+        mut look: impl FnMut(&Connection) + Send + 'static,
+    ) -> std::io::Result<Self> {
         let (begin, asked) = mpsc::sync_channel(1);
         let (at_work, nearly) = <(Arc<AtWork>, Arc<AtomicBool>)>::default();
-        let (working, done, pages) = (Arc::clone(&at_work), Arc::clone(&nearly), log.clone());
+        let (working, done) = (Arc::clone(&at_work), Arc::clone(&nearly));
+        let behind = Behind { conn, log: log.clone(), bounds, pulse: Arc::clone(&pulse), seen: 0 };
         let work = move || {
-            while asked.recv().is_ok() {
-                let leaves_little = |_| {
-                    // SQLite tells how long the log was when it began; more has come since.
-                    written_back(&conn).is_some_and(|written| pages.pages() - written <= bounds.few)
-                };
-                done.store((0..ROUNDS).any(leaves_little), Ordering::Release);
-                working.set(false);
+            let mut behind = behind;
+            for looks in 1_u64.. {
+                match asked.recv_timeout(bounds.look_every) {
+                    Ok(()) => {
+                        done.store(behind.leaves_little(), Ordering::Release);
+                        working.set(false);
+                    }
+                    Err(RecvTimeoutError::Timeout) if looks % bounds.looks == 0 => behind.keep_short(),
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => break,
+                }
+                look(&behind.conn);
             }
+            look(&behind.conn);
         };
         let thread = std::thread::Builder::new().name("cardwire-log".to_owned()).spawn(work)?;
-        Ok(Self { log, bounds, begin: Some(begin), at_work, nearly, thread: Some(thread) })
+        Ok(Self { log, bounds, pulse, begin: Some(begin), at_work, nearly, thread: Some(thread) })
     }
 
     /// Between two transactions of the writer. What goes wrong here is tried again after a later one: the log is kept, so
-    /// that nothing is lost by it.
+    /// that nothing is lost by it. The pulse tells of it.
     pub(crate) fn look(&self, writer: &Connection) {
         let pages = self.log.pages();
         if pages >= self.bounds.most {
             self.at_work.wait();
-            written_back(writer);
+            written_back(writer, &self.pulse);
         } else if self.nearly.swap(false, Ordering::Acquire) {
-            written_back(writer);
+            written_back(writer, &self.pulse);
         } else if pages >= self.bounds.begin && !self.at_work.is() {
             self.at_work.set(true);
             if self.begin.as_ref().is_none_or(|begin| begin.try_send(()).is_err()) {
                 self.at_work.set(false);
             }
+        }
+    }
+}
+
+/// What the thread works with.
+struct Behind {
+    conn: Connection,
+    log: Log,
+    bounds: Bounds,
+    pulse: Arc<Pulse>,
+    /// Transactions that are written back.
+    seen: u64,
+}
+
+impl Behind {
+    /// Writes back while commits go on. Answers whether little is left.
+    fn leaves_little(&self) -> bool {
+        let written = (0..ROUNDS).map_while(|_| written_back(&self.conn, &self.pulse));
+        // SQLite tells how long the log was when it began; more has come since.
+        { written }.any(|written| self.log.pages() - written <= self.bounds.few)
+    }
+
+    /// Writes back what has come since the last time, and again what failed.
+    fn keep_short(&mut self) {
+        let commits = self.log.commits();
+        if (commits != self.seen || self.pulse.log_failed())
+            && written_back(&self.conn, &self.pulse).is_some()
+        {
+            self.seen = commits;
         }
     }
 }
@@ -133,19 +202,27 @@ impl Drop for WriteBack {
     }
 }
 
-/// Writes back what can be. Answers how many pages of the log are.
-fn written_back(conn: &Connection) -> Option<i64> {
-    let mut statement = conn.prepare_cached("PRAGMA wal_checkpoint(PASSIVE)").ok()?;
-    statement.query_one([], |row| row.get(2)).ok()
+/// Writes back what can be. Answers how many pages of the log are; nothing if it failed.
+fn written_back(conn: &Connection, pulse: &Pulse) -> Option<i64> {
+    let written = conn
+        .prepare_cached("PRAGMA wal_checkpoint(PASSIVE)")
+        .and_then(|mut statement| statement.query_one([], |row| row.get(2)));
+    pulse.log_ended(written.as_ref().map(|_| ()));
+    written.ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::{Path, PathBuf};
+    use crate::files::DatabaseFiles;
+    use std::{
+        path::{Path, PathBuf},
+        time::Instant,
+    };
     use tempfile::TempDir;
 
-    const SMALL: Bounds = Bounds { begin: 100, few: 20, most: 400 };
+    const SMALL: Bounds =
+        Bounds { begin: 100, few: 20, most: 400, look_every: Duration::from_secs(3_600), looks: 1 };
 
     fn open(path: &Path) -> Connection {
         let conn = Connection::open(path).unwrap();
@@ -161,7 +238,9 @@ mod tests {
         let path = folder.path().join("t.db");
         let mut writer = open(&path);
         let log = Log::watch(&mut writer).unwrap();
-        let write_back = WriteBack::start(Connection::open(&path).unwrap(), log, bounds).unwrap();
+        let pulse = Arc::new(Pulse::new(DatabaseFiles::of(&path).unwrap(), log.clone()));
+        let behind = Connection::open(&path).unwrap();
+        let write_back = WriteBack::start(behind, log, bounds, pulse, |_| ()).unwrap();
         (folder, path, writer, write_back)
     }
 
@@ -212,5 +291,24 @@ mod tests {
         reader.execute_batch("COMMIT").unwrap();
         commit(&writer, &write_back, 200);
         assert!(write_back.log.pages() <= SMALL.most, "{}", write_back.log.pages());
+    }
+
+    /// F-35: after a few commits and a moment, the database has what is in its log.
+    #[test]
+    fn a_short_log_is_written_back_after_a_while() {
+        let bounds = Bounds { look_every: Duration::from_millis(10), looks: 3, ..SMALL };
+        let (folder, path, writer, write_back) = set_up(bounds);
+        commit(&writer, &write_back, 5);
+        let alone = folder.path().join("alone.db");
+        let deadline = Instant::now() + Duration::from_secs(20);
+        let count = || {
+            std::fs::copy(&path, &alone).unwrap();
+            let _ = std::fs::remove_file(folder.path().join("alone.db-wal"));
+            Connection::open(&alone).unwrap().query_row("SELECT count(*) FROM t", [], |row| row.get(0))
+        };
+        while count() != Ok(5) {
+            assert!(Instant::now() < deadline, "{:?}", count());
+            std::thread::yield_now();
+        }
     }
 }

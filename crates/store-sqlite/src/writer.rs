@@ -4,8 +4,8 @@
 //! Why one thread: SQLite has one writer anyway, a pool of them starves some for seconds, and commits that share
 //! a sync cost a fraction of one each.
 
-use crate::{apply::apply, claim::Claim, error::store_error, sql, write_back::WriteBack};
-use cardwire_model::{Commit, Conflict, ProjectId, Timestamp};
+use crate::{apply::apply, claim::Claim, error::store_error, pulse::Pulse, sql, write_back::WriteBack};
+use cardwire_model::{Commit, Conflict, ProjectId, Realm, Timestamp};
 use cardwire_store::{CommitError, StoreError};
 use rusqlite::{Connection, params};
 use std::sync::Arc;
@@ -29,6 +29,8 @@ impl Job {
 }
 
 pub(crate) enum Work {
+    /// Nothing: whether the writer would get round to something.
+    Look,
     Commit(Box<Commit>),
     Claim(Arc<Claim>),
     ForgetAnswers(Timestamp),
@@ -49,41 +51,85 @@ type Outcome = Result<Written, CommitError>;
 pub(crate) fn start(
     conn: Connection,
     write_back: WriteBack,
+    pulse: Arc<Pulse>,
 ) -> std::io::Result<(mpsc::Sender<Job>, std::thread::JoinHandle<()>)> {
     let (sender, receiver) = mpsc::channel(QUEUE);
     let thread = std::thread::Builder::new()
         .name("cardwire-writer".to_owned())
-        .spawn(move || run(&conn, write_back, receiver))?;
+        .spawn(move || run(&Writer { conn, pulse }, write_back, receiver))?;
     Ok((sender, thread))
 }
 
-fn run(conn: &Connection, write_back: WriteBack, mut jobs: mpsc::Receiver<Job>) {
+struct Writer {
+    conn: Connection,
+    pulse: Arc<Pulse>,
+}
+
+fn run(writer: &Writer, write_back: WriteBack, mut jobs: mpsc::Receiver<Job>) {
     let mut group = Vec::with_capacity(GROUP);
     while jobs.blocking_recv_many(&mut group, GROUP) > 0 {
-        answer(conn, &mut group);
-        write_back.look(conn);
+        writer.answer(&mut group);
+        write_back.look(&writer.conn);
     }
     drop(write_back);
-    // Leaves a small file behind and tells of nothing: the log is replayed on the next start anyway.
-    let _ = conn.execute_batch("PRAGMA optimize; PRAGMA wal_checkpoint(TRUNCATE)");
-}
-
-fn answer(conn: &Connection, group: &mut Vec<Job>) {
-    let outcomes = match together(conn, group) {
-        Ok(outcomes) => outcomes,
-        // One failure of the store must not decide for its neighbours: each gets a transaction of its own.
-        Err(_) if group.len() > 1 => group.iter().map(|job| alone(conn, std::slice::from_ref(job))).collect(),
-        Err(error) => vec![Err(CommitError::Store(error))],
-    };
-    for (job, outcome) in group.drain(..).zip(outcomes) {
-        // A caller that went away does not need the answer.
-        let _ = job.reply.send(outcome);
+    // Leaves a small file behind; without it the log is replayed on the next start.
+    if let Err(error) = writer.conn.execute_batch("PRAGMA optimize; PRAGMA wal_checkpoint(TRUNCATE)") {
+        tracing::warn!(%error, "the store's log was not written back at the end; the next start reads it");
     }
 }
 
-fn alone(conn: &Connection, job: &[Job]) -> Outcome {
-    let mut outcomes = together(conn, job).map_err(CommitError::Store)?;
-    outcomes.pop().unwrap_or_else(|| Ok(Written::default()))
+impl Writer {
+    fn answer(&self, group: &mut Vec<Job>) {
+        let outcomes = match self.pulse.refusal() {
+            None => self.outcomes(group),
+            Some(outage) => group.iter().map(|_| Err(StoreError::CannotWrite(outage).into())).collect(),
+        };
+        for (job, outcome) in group.drain(..).zip(outcomes) {
+            // A caller that went away does not need the answer.
+            let _ = job.reply.send(outcome);
+        }
+    }
+
+    fn outcomes(&self, group: &[Job]) -> Vec<Outcome> {
+        let mut outcomes = match self.together(group) {
+            Ok(outcomes) => outcomes,
+            // One failure of the store must not decide for its neighbours: each gets a transaction of its own.
+            Err(_) if group.len() > 1 => group.chunks(1).map(|job| self.alone(job)).collect(),
+            Err(error) => vec![Err(CommitError::Store(error))],
+        };
+        if let Some(realm) = last_told(group, &outcomes) {
+            self.pulse.moved(realm.clone());
+        }
+        let looks = group.iter().zip(&mut outcomes).filter(|(job, _)| matches!(job.work, Work::Look));
+        for (_, outcome) in looks {
+            self.pulse.try_again(&self.conn);
+            if let (Ok(_), Some(outage)) = (&outcome, self.pulse.outage()) {
+                *outcome = Err(StoreError::CannotWrite(outage).into());
+            }
+        }
+        outcomes
+    }
+
+    fn alone(&self, job: &[Job]) -> Outcome {
+        let mut outcomes = self.together(job).map_err(CommitError::Store)?;
+        outcomes.pop().unwrap_or_else(|| Ok(Written::default()))
+    }
+
+    fn together(&self, jobs: &[Job]) -> Result<Vec<Outcome>, StoreError> {
+        let outcomes = together(&self.conn, jobs);
+        self.pulse.ended(outcomes.as_ref().err());
+        outcomes
+    }
+}
+
+/// The realm of the last commit that is told of in a log: where this is durable, everything before it is.
+fn last_told<'a>(group: &'a [Job], outcomes: &[Outcome]) -> Option<&'a Realm> {
+    group.iter().zip(outcomes).rev().find_map(|(job, outcome)| match &job.work {
+        Work::Commit(commit) if outcome.is_ok() && !(commit.events.is_empty() && commit.audit.is_empty()) => {
+            Some(&commit.realm)
+        }
+        Work::Commit(_) | Work::Claim(_) | Work::ForgetAnswers(_) | Work::Look => None,
+    })
 }
 
 /// Does all the work in one transaction. Conflicts are outcomes of single commits; any other failure ends the
@@ -136,6 +182,7 @@ fn do_all(conn: &Connection, jobs: &[Job]) -> Result<Done, StoreError> {
             Work::Claim(_) if job.is_forsaken() => Ok(Written::default()),
             Work::Claim(claim) => claimed(claim.run(conn, |commit| apply(conn, commit).map(|()| true))),
             Work::ForgetAnswers(before) => forget_answers(conn, *before),
+            Work::Look => Ok(Written::default()),
         };
         match outcome {
             Ok(written) => outcomes.push(Ok(written)),
@@ -158,6 +205,7 @@ fn do_each(conn: &Connection, jobs: &[Job]) -> Result<Done, StoreError> {
             Work::Claim(_) if job.is_forsaken() => Ok(Written::default()),
             Work::Claim(claim) => claimed(claim.run(conn, |commit| Ok(apply_or_undo(conn, commit)?.is_ok()))),
             Work::ForgetAnswers(before) => forget_answers(conn, *before),
+            Work::Look => Ok(Written::default()),
         };
         match outcome {
             Err(CommitError::Store(error)) => return Err(error),

@@ -1,6 +1,6 @@
 //! Read models: what people and programs ask for. Every read is scoped by its project or realm.
 
-use crate::{RowFilter, StoreError};
+use crate::{Reach, RowFilter, StoreError};
 use async_trait::async_trait;
 use cardwire_model::{
     AgentId, AuditRow, BatchId, BoxHead, BoxId, Card, CardId, Entry, Event, Generation, Hash256, NewEvent,
@@ -64,6 +64,17 @@ pub struct Health {
     pub unnumbered_events: u64,
     /// Audit rows that are not sealed yet.
     pub unsealed_audit: u64,
+    /// How far it was and is, where a mark outside the database tells.
+    pub reach: Option<Reach>,
+}
+
+/// Ids of cards in order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CardIds {
+    /// Those that can be read; none at the end.
+    pub ids: Vec<CardId>,
+    /// Cards on the way whose id cannot be read.
+    pub unreadable: u64,
 }
 
 /// Reads of facts, resources and logs.
@@ -93,7 +104,16 @@ pub trait Catalog: Send + Sync {
     /// The cards that exist, deleted or not, in no particular order, each once.
     async fn cards(&self, project: &ProjectId, ids: &[CardId]) -> Result<Vec<Card>, StoreError>;
 
-    /// Cards by id, after `after`: for verification and export.
+    /// Ids of cards in order, after `after`, and nothing else of the cards, so that one that cannot be read hides no
+    /// other.
+    async fn card_ids(
+        &self,
+        project: &ProjectId,
+        after: Option<CardId>,
+        limit: usize,
+    ) -> Result<CardIds, StoreError>;
+
+    /// Cards by id, after `after`: for export.
     async fn scan_cards(
         &self,
         project: &ProjectId,

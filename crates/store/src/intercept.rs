@@ -128,6 +128,10 @@ impl<I: Intercept> Store for Intercepted<I> {
         self.intercept.tend(self.inner.forget_answers(before)).await
     }
 
+    async fn ready(&self) -> Result<(), StoreError> {
+        self.inner.ready().await
+    }
+
     async fn close(&self) {
         self.intercept.close(&self.inner).await;
     }
@@ -201,6 +205,7 @@ reads! {
     fn box_entries(project: &ProjectId, box_id: BoxId, generation: Generation, from: u32) -> Vec<Entry>;
     fn box_cards(project: &ProjectId, box_id: BoxId, generation: Generation, from: u32) -> Vec<HydratedEntry>;
     fn cards(project: &ProjectId, ids: &[CardId]) -> Vec<Card>;
+    fn card_ids(project: &ProjectId, after: Option<CardId>, limit: usize) -> CardIds;
     fn scan_cards(project: &ProjectId, after: Option<CardId>, limit: usize) -> Vec<Card>;
     fn scan_boxes(project: &ProjectId, after: Option<BoxId>, limit: usize) -> Vec<BoxHead>;
     fn project(project: &ProjectId) -> Option<Project>;

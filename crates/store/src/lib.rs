@@ -9,13 +9,17 @@ mod batches;
 mod catalog;
 mod error;
 mod intercept;
+mod outage;
+mod reach;
 mod sessions;
 mod turns;
 
 pub use batches::{BatchFilter, Batches, Standing};
-pub use catalog::{BoxAt, Catalog, EventFilter, Health, HydratedEntry};
+pub use catalog::{BoxAt, CardIds, Catalog, EventFilter, Health, HydratedEntry};
 pub use error::{CommitError, StoreError};
 pub use intercept::{Asking, Intercept, Intercepted};
+pub use outage::Outage;
+pub use reach::{LogKind, Reach};
 pub use sessions::{Hit, Search, SearchQuery, Sessions};
 pub use turns::{
     ClaimQuery, Claimable, DecideClaim, HeldQuery, HeldRow, Horizon, RosterFilter, Rostered, RowFilter,
@@ -52,6 +56,10 @@ pub trait Store: Catalog + Turns + Batches + Sessions + Search {
 
     /// Somebody gave up waiting for a call: what it used (a connection, say) is not used again.
     fn distrust(&self) {}
+
+    /// Whether a write would go through now; the error says why it would not. Answers within seconds whatever the state
+    /// of the backend is, and writes nothing unless the last write has failed.
+    async fn ready(&self) -> Result<(), StoreError>;
 
     /// Finishes what is under way and releases files and connections. Later calls answer `Unavailable`.
     async fn close(&self);

@@ -83,6 +83,10 @@ impl Store for ReferenceStore {
         self.with(|state| state.forget_answers(before))
     }
 
+    async fn ready(&self) -> Result<(), StoreError> {
+        self.with(|_| ())
+    }
+
     async fn close(&self) {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
     }

@@ -49,6 +49,8 @@ pub(super) const ONLY_IN_ONE_BACKEND: &[(&str, &str)] = &[
     ("sql/expect/lock_shelves.sql", "a shelf is changed by one at a time; SQLite has one writer"),
     ("sql/write/passages.sql", "a commit is one server-side function; SQLite's writer applies statements"),
     ("sql/read/passages_at.sql", "a search looks across tenants first; SQLite has no row-level security"),
+    ("sql/read/reach.sql", "the mark beside the database file; a Postgres server keeps its log itself"),
+    ("sql/read/writable.sql", "whether the server takes writes; SQLite's writer is asked"),
     ("sql/write/number_events.sql", "the sequencer; SQLite's one writer numbers events while it commits"),
 ];
 

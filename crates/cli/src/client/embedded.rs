@@ -11,7 +11,7 @@ use cardwire_handoff::Files;
 use cardwire_kernel::{Kernel, KernelConfig};
 use cardwire_model::TokenSecret;
 use cardwire_server::ServerConfig;
-use cardwire_store_sqlite::OpenError;
+use cardwire_store_sqlite::{Loss, OpenError};
 use futures_util::{StreamExt, TryStreamExt};
 use std::sync::Arc;
 use tower::ServiceExt;
@@ -35,7 +35,7 @@ impl Embedded {
         token: Option<TokenSecret>,
         files: Arc<dyn Files>,
     ) -> Result<Self, EmbedError> {
-        let store = store::open_sqlite(dir).map_err(EmbedError::Open)?;
+        let store = store::open_sqlite(dir, Loss::Refused).map_err(EmbedError::Open)?;
         let config = KernelConfig { cache_bytes: CACHE_BYTES, ..KernelConfig::new(Arc::new(store)) };
         Self::over(Kernel::idle(config), dir, token, files).await
     }
@@ -46,7 +46,7 @@ impl Embedded {
         token: Option<TokenSecret>,
         files: Arc<dyn Files>,
     ) -> Result<Self, EmbedError> {
-        let store = store::open_sqlite(dir).map_err(EmbedError::Open)?;
+        let store = store::open_sqlite(dir, Loss::Refused).map_err(EmbedError::Open)?;
         Self::over(Kernel::start(KernelConfig::new(Arc::new(store))), dir, token, files).await
     }
 

@@ -24,6 +24,7 @@ use crate::{
 use cardwire_bus::Bus;
 use cardwire_kernel::{Kernel, KernelConfig};
 use cardwire_model::limits;
+use cardwire_store_sqlite::Loss;
 use cardwire_worker::Elsewhere;
 use clap::Args;
 use secrecy::{ExposeSecret, SecretString};
@@ -46,6 +47,9 @@ pub(crate) struct UpArgs {
         value_parser = StoreChoice::parse
     )]
     store: StoreChoice,
+    /// Go on with an embedded store that has lost commits, without them. Without this such a store is refused.
+    #[arg(long)]
+    accept_loss: bool,
     /// `nats://…`: rings doorbells at other servers on the same store, and relays the event log to JetStream. The
     /// server is as right without it, only slower to hear of work that came in elsewhere. Tools with a target on the bus need
     /// it.
@@ -107,7 +111,8 @@ pub(crate) async fn run(args: UpArgs, context: &Context) -> Result<(), Failure> 
     // From here on a signal ends the server in order, also one that comes while it still starts.
     let mut signals = Signals::listen()?;
     let presence = Presence::claim(dir).await?;
-    let store = args.store.open(dir).await?;
+    let loss = if args.accept_loss { Loss::Accepted } else { Loss::Refused };
+    let store = args.store.open(dir, loss).await?;
     let listener =
         TcpListener::bind(&addresses[..]).await.map_err(|error| cannot_listen(&args.listen, &error))?;
     let bus = match &args.bus {

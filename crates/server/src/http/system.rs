@@ -13,7 +13,9 @@ pub(crate) fn health() -> Answer {
 }
 
 pub(crate) async fn ready(request: Request) -> Answer {
-    let health = request.state.kernel.health().await?;
+    let kernel = &request.state.kernel;
+    kernel.takes_writes().await?;
+    let health = kernel.health().await?;
     respond::ok(&ReadyOut::new(request.state.config.version, health))
 }
 

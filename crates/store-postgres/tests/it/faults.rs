@@ -2,7 +2,7 @@
 
 use crate::scratch::{Scratch, create_project, refusal};
 use cardwire_model::{Commit, Write};
-use cardwire_store::{Catalog, CommitError, EventFilter, Store, StoreError};
+use cardwire_store::{Catalog, CommitError, EventFilter, Outage, Store, StoreError};
 use cardwire_store_postgres::{PostgresConfig, PostgresStore};
 use cardwire_testkit::{SeededIds, fixtures::text_card};
 use std::{sync::Arc, time::Duration};
@@ -100,7 +100,7 @@ async fn a_statement_that_takes_too_long_is_given_up() {
     store.close().await;
 }
 
-/// NF-13: a database that takes no writes says so, and writing goes on when it does again.
+/// NF-13, F-23: a database that takes no writes says so, is not ready, and writing goes on when it does again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_read_only_database_is_unavailable_for_writing() {
     let scratch = Scratch::new().await;
@@ -113,9 +113,11 @@ async fn a_read_only_database_is_unavailable_for_writing() {
         outcome = store.commit(put(&project, 1)).await;
     }
     match outcome {
-        Err(CommitError::Store(StoreError::Unavailable(_))) => {}
+        Err(CommitError::Store(StoreError::CannotWrite(Outage::ReadOnly))) => {}
         outcome => panic!("{outcome:?}"),
     }
+    let ready = store.ready().await;
+    assert!(matches!(ready, Err(StoreError::CannotWrite(Outage::ReadOnly))), "{ready:?}");
     let admin = scratch.connect(None).await;
     for statement in
         ["SET default_transaction_read_only = off", &format!("ALTER DATABASE {name} RESET ALL"), KILL]
@@ -127,6 +129,7 @@ async fn a_read_only_database_is_unavailable_for_writing() {
         attempts += 1;
         assert!(attempts < 50, "writing does not go on");
     }
+    store.ready().await.unwrap();
     store.close().await;
 }
 

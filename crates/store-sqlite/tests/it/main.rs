@@ -8,6 +8,8 @@ mod claims;
 mod conformance;
 mod damage;
 mod differential;
+mod loss;
+mod outages;
 mod passages;
 mod plans;
 mod restart;

@@ -181,6 +181,7 @@ fn no_statement_reads_all_rows_of_a_project() {
         "read/last_positions",
         "read/open_turns",
         "read/open_turns_in_trace",
+        "read/reach",
         "read/unsealed_audit",
     ];
     let (conn, _directory) = database();

@@ -164,6 +164,8 @@ pub async fn card_scans_page_completely(store: Arc<dyn Store>) {
         loop {
             let found = case.store.scan_cards(&case.project, after, page).await.unwrap();
             assert!(found.len() <= page);
+            let ids = case.store.card_ids(&case.project, after, page).await.unwrap();
+            assert_eq!((ids.ids, ids.unreadable), (found.iter().map(|card| card.id).collect(), 0));
             let Some(last) = found.last() else { break };
             after = Some(last.id);
             seen.extend(found.iter().map(|card| card.id));

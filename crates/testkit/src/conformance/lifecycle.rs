@@ -9,9 +9,10 @@ use cardwire_store::{
 };
 use std::{fmt::Debug, sync::Arc};
 
-/// API-14: health says what the store is and what it has not come round to.
+/// API-14, F-23: health says what the store is and what it has not come round to; a healthy store is ready.
 pub async fn health_names_the_backend_and_counts_the_backlog(store: Arc<dyn Store>) {
     let mut case = Case::new(store).await;
+    case.store.ready().await.unwrap();
     let idle = case.store.health().await.unwrap();
     assert!(["reference", "sqlite", "postgres"].contains(&idle.backend), "{idle:?}");
     assert!(!idle.version.is_empty());
@@ -56,6 +57,8 @@ pub async fn after_close_every_call_answers_unavailable(store: Arc<dyn Store>) {
     unavailable("box_entries", store.box_entries(project, box_id, Generation::FIRST, 0).await);
     unavailable("box_cards", store.box_cards(project, box_id, Generation::FIRST, 0).await);
     unavailable("cards", store.cards(project, &[card]).await);
+    unavailable("ready", store.ready().await);
+    unavailable("card_ids", store.card_ids(project, None, 9).await);
     unavailable("scan_cards", store.scan_cards(project, None, 9).await);
     unavailable("scan_boxes", store.scan_boxes(project, None, 9).await);
     unavailable("project", store.project(project).await);

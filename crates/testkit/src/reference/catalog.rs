@@ -7,7 +7,7 @@ use cardwire_model::{
     AuditRow, BoxHead, BoxId, Card, CardId, Entry, Event, Generation, Hash256, Item, Project, ProjectId,
     Realm, Token, TokenId,
 };
-use cardwire_store::{BoxAt, Catalog, EventFilter, Health, HydratedEntry, RowFilter, StoreError};
+use cardwire_store::{BoxAt, CardIds, Catalog, EventFilter, Health, HydratedEntry, RowFilter, StoreError};
 use std::{collections::BTreeSet, ops::Bound};
 use uuid::Uuid;
 
@@ -61,6 +61,11 @@ impl Catalog for ReferenceStore {
         let realm = project.clone().into();
         let distinct: BTreeSet<_> = ids.iter().copied().collect();
         self.with(|state| distinct.into_iter().filter_map(|id| state.card(&realm, id)).cloned().collect())
+    }
+
+    async fn card_ids(&self, project: &ProjectId, after: Option<CardId>, limit: usize) -> Result<CardIds> {
+        let cards = self.scan_cards(project, after, limit).await?;
+        Ok(CardIds { ids: cards.iter().map(|card| card.id).collect(), unreadable: 0 })
     }
 
     async fn scan_cards(
@@ -176,6 +181,7 @@ impl Catalog for ReferenceStore {
             schema: 0,
             unnumbered_events: 0,
             unsealed_audit: state.audit.values().filter(|row| row.sealed.is_none()).count() as u64,
+            reach: None,
         })
     }
 }
