@@ -119,7 +119,7 @@ pub struct BoxBatchIn {
 }
 
 /// The boxes that are there, in the order asked for, each once.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Default, Serialize, ToSchema)]
 pub struct BoxBatchOut {
     /// What was found.
     pub boxes: Vec<BatchBoxOut>,
@@ -127,6 +127,9 @@ pub struct BoxBatchOut {
     pub missing_box_ids: Vec<String>,
     /// Cards of the hydrated stretches that are deleted or expired.
     pub missing_card_ids: Vec<String>,
+    /// Cards of the same that cannot be read, or are not what was written; absent when there is none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub damaged_card_ids: Vec<String>,
 }
 
 /// A box of a batch.

@@ -169,4 +169,7 @@ pub struct CardBatchOut {
     pub cards: Vec<CardOut>,
     /// What was not.
     pub missing_ids: Vec<String>,
+    /// What cannot be read, or is not what was written; absent when there is none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub damaged_ids: Vec<String>,
 }

@@ -1,7 +1,10 @@
 //! What the server says of itself (API-14), verification, and the watchdog by hand.
 
 use crate::parse;
-use cardwire_kernel::{RealmReport, TickAction, TickReport, VerifyReport, store::Health};
+use cardwire_kernel::{
+    RealmReport, TickAction, TickReport, VerifyReport,
+    store::{Health, Reach},
+};
 use cardwire_model::{Invalid, Realm, Timestamp};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -54,6 +57,37 @@ pub struct VerifyOut {
     pub ok: bool,
     /// One entry per project, and one for the system.
     pub realms: Vec<VerifiedRealm>,
+    /// Why the projects behind the last one could not be looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unread_projects: Option<String>,
+    /// How far the store was acknowledged, and how far it is; null where no mark outside the database tells.
+    pub reach: Option<ReachOut>,
+    /// Whether the verification is in the audit log.
+    pub recorded: bool,
+}
+
+/// How far a log was acknowledged, by a mark outside the database, and how far it is.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct ReachOut {
+    /// The project that was written last; null for the system.
+    pub project_id: Option<String>,
+    /// `events` or `audit`.
+    pub log: String,
+    /// The last position that was acknowledged.
+    pub acknowledged: u64,
+    /// The last position there is. Less than what was acknowledged: commits are lost.
+    pub found: u64,
+}
+
+impl From<&Reach> for ReachOut {
+    fn from(reach: &Reach) -> Self {
+        Self {
+            project_id: reach.realm.project().map(ToString::to_string),
+            log: reach.log.as_str().to_owned(),
+            acknowledged: reach.acknowledged,
+            found: reach.found,
+        }
+    }
 }
 
 /// What verification found in one realm.
@@ -63,12 +97,15 @@ pub struct VerifiedRealm {
     pub project_id: Option<String>,
     /// Whether everything fits.
     pub ok: bool,
-    /// Cards whose hashes were recomputed.
+    /// Cards that were looked at.
     pub cards: u64,
-    /// How many do not match.
+    /// How many do not match their hashes, or cannot be read.
     pub bad_cards: u64,
     /// Some of those.
     pub bad_card_ids: Vec<String>,
+    /// Why the cards behind the last one could not be looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unread_cards: Option<String>,
     /// Audit rows in the chain.
     pub sealed: u64,
     /// Audit rows not yet in the chain.
@@ -88,11 +125,18 @@ impl From<&VerifyReport> for VerifyOut {
             cards: found.cards,
             bad_cards: found.bad_cards,
             bad_card_ids: found.bad_card_ids.clone(),
+            unread_cards: found.unread_cards.clone(),
             sealed: found.sealed,
             unsealed: found.unsealed,
             broken_at: found.broken_at,
         };
-        Self { ok: report.is_ok(), realms: report.realms.iter().map(realm).collect() }
+        Self {
+            ok: report.is_ok(),
+            realms: report.realms.iter().map(realm).collect(),
+            unread_projects: report.unread_projects.clone(),
+            reach: report.reach.as_ref().map(ReachOut::from),
+            recorded: report.is_recorded,
+        }
     }
 }
 

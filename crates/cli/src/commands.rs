@@ -86,6 +86,10 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
             logging::start(LogFormat::Text, QUIET, None)?;
             bench::run(&args, context.output).await
         }
+        Command::Ask(Ask::Verify) => {
+            logging::start(LogFormat::Text, QUIET, None)?;
+            verify::run(&context).await
+        }
         Command::Ask(command) => {
             logging::start(LogFormat::Text, QUIET, None)?;
             let client = locate::connect(&context, may_init(&command)).await?;
@@ -150,6 +154,7 @@ async fn ask(command: Ask, context: &Context, client: &Client) -> Result<(), Fai
         Ask::Cost(args) => cost::run(&args, output, client).await,
         Ask::Event(args) => event::run(args, context, client).await,
         Ask::Audit(args) => audit::run(args, output, client).await,
-        Ask::Verify => verify::run(output, client).await,
+        // It can do without whoever answers.
+        Ask::Verify => verify::run(context).await,
     }
 }

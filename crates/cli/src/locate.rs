@@ -30,17 +30,27 @@ pub(crate) async fn connect(context: &Context, init: Init) -> Result<Client, Fai
     open(context, init, false).await
 }
 
+/// Finds who answers; or says why the embedded store of this process does not open, to somebody who can do without.
+pub(crate) async fn connect_or_tell(context: &Context) -> Result<Result<Client, OpenError>, Failure> {
+    try_open(context, Init::Never, false).await
+}
+
 /// The same; this process does what a server does in the background if there is none.
 pub(crate) async fn connect_working(context: &Context) -> Result<Client, Failure> {
     open(context, Init::Allowed, true).await
 }
 
 async fn open(context: &Context, init: Init, works: bool) -> Result<Client, Failure> {
+    let opened = try_open(context, init, works).await?;
+    opened.map_err(|error| store::cannot_open(&context.dir, error))
+}
+
+async fn try_open(context: &Context, init: Init, works: bool) -> Result<Result<Client, OpenError>, Failure> {
     let dir = &context.dir;
     let deadline = Instant::now() + PATIENCE;
     loop {
         if let Some(client) = server(context).await? {
-            return Ok(client);
+            return Ok(Ok(client));
         }
         prepare(dir, init)?;
         let token = given_token()?;
@@ -51,11 +61,11 @@ async fn open(context: &Context, init: Init, works: bool) -> Result<Client, Fail
             Embedded::open(dir, token, files).await
         };
         match opened {
-            Ok(embedded) => return Ok(Client::Embedded(embedded)),
+            Ok(embedded) => return Ok(Ok(Client::Embedded(embedded))),
             Err(EmbedError::Open(OpenError::Held(_))) if Instant::now() < deadline => {
                 sleep(LOOK_AGAIN).await;
             }
-            Err(EmbedError::Open(error)) => return Err(store::cannot_open(dir, error)),
+            Err(EmbedError::Open(error)) => return Ok(Err(error)),
             Err(EmbedError::Token(failure)) => return Err(failure),
         }
     }

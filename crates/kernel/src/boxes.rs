@@ -1,7 +1,10 @@
 //! Reading boxes: flattening with a cache. Cards never change and a generation only grows, so what was read once
 //! stays good; only deletions are looked at anew, through the project's counter (CB-10).
 
-use crate::{Kernel, KernelError};
+use crate::{
+    Kernel, KernelError,
+    cards::{Found, damage},
+};
 use cardwire_model::{
     BoxHead, BoxId, Card, CardId, Entry, Generation, Item, Keys, ProjectId, Realm, Segment, Snapshot,
     Timestamp, limits,
@@ -47,6 +50,29 @@ pub struct BoxCards {
     pub cards: Vec<Arc<Card>>,
     /// Ids of the same stretch whose card is deleted or expired.
     pub missing: Vec<CardId>,
+    /// Ids of the same stretch whose card is damaged (NF-01).
+    pub damaged: Vec<CardId>,
+}
+
+/// Cards that were asked for by id.
+#[derive(Debug, Clone, Default)]
+pub struct ReadCards {
+    /// Those that are there and shown, in the order asked for, repeats repeated (CB-21).
+    pub cards: Vec<Arc<Card>>,
+    /// Those that cannot be read, or are not what was written (NF-01).
+    pub damaged: Vec<CardId>,
+}
+
+/// The cards, for those who can do nothing with a part of them.
+fn whole(cards: Vec<Arc<Card>>, damaged: Vec<CardId>) -> Result<Vec<Arc<Card>>, StoreError> {
+    if damaged.is_empty() { Ok(cards) } else { Err(damage(damaged)) }
+}
+
+impl BoxCards {
+    /// The visible cards, if none is damaged.
+    pub fn whole(self) -> Result<Vec<Arc<Card>>, KernelError> {
+        Ok(whole(self.cards, self.damaged)?)
+    }
 }
 
 /// Where boxes of a project were at one moment.
@@ -181,10 +207,10 @@ impl Kernel {
         let limit = limit.clamp(1, limits::HYDRATE_MAX);
         let skip = view.shown.shown.len().saturating_sub(limit);
         let ids: Vec<_> = view.shown.shown[skip..].iter().map(|shown| shown.card_id).collect();
-        let cards = self.get_cards(project, &ids, include_deleted).await?;
-        let found: HashSet<_> = cards.iter().map(|card| card.id).collect();
+        let ReadCards { cards, damaged } = self.read_cards(project, &ids, include_deleted).await?;
+        let found: HashSet<_> = cards.iter().map(|card| card.id).chain(damaged.iter().copied()).collect();
         let missing = ids.into_iter().filter(|id| !found.contains(id)).collect();
-        Ok((view, BoxCards { cards, missing }))
+        Ok((view, BoxCards { cards, missing, damaged }))
     }
 
     /// Every visible card of a box, from memory where it can.
@@ -195,7 +221,9 @@ impl Kernel {
         let now = self.now();
         let all = flat.cards.iter().flat_map(|(_, cards)| cards);
         let (cards, gone): (Vec<_>, Vec<_>) = all.cloned().partition(|card| card.is_visible(now));
-        Ok(BoxCards { cards, missing: gone.iter().map(|card| card.id).collect() })
+        let missing = gone.iter().map(|card| card.id).collect();
+        // A damaged one would have been an error.
+        Ok(BoxCards { cards, missing, damaged: vec![] })
     }
 
     /// What is asked of a turn whose context is this box.
@@ -274,24 +302,36 @@ impl Kernel {
         Ok(flat.shown.iter().take(len as usize).map(|shown| shown.card_id).collect())
     }
 
-    /// Cards by id in the order asked for, repeats repeated, invisible ones skipped (CB-21).
+    /// Cards by id in the order asked for, repeats repeated, invisible ones skipped (CB-21). A damaged one is an error that
+    /// names it.
     pub async fn get_cards(
         &self,
         project: &ProjectId,
         ids: &[CardId],
         include_deleted: bool,
     ) -> Result<Vec<Arc<Card>>, KernelError> {
+        let ReadCards { cards, damaged } = self.read_cards(project, ids, include_deleted).await?;
+        Ok(whole(cards, damaged)?)
+    }
+
+    /// The same for those who go on without the damaged ones, and say so.
+    pub async fn read_cards(
+        &self,
+        project: &ProjectId,
+        ids: &[CardId],
+        include_deleted: bool,
+    ) -> Result<ReadCards, KernelError> {
         if ids.is_empty() {
-            return Ok(vec![]);
+            return Ok(ReadCards::default());
         }
         let now = self.now();
-        let found = self.store.cards(project, ids).await?;
-        let by_id: HashMap<_, _> = found
+        let Found { cards, damaged } = self.find_cards(project, ids).await?;
+        let by_id: HashMap<_, _> = cards
             .into_iter()
             .filter(|card| include_deleted || card.is_visible(now))
             .map(|card| (card.id, Arc::new(card)))
             .collect();
-        Ok(ids.iter().filter_map(|id| by_id.get(id).cloned()).collect())
+        Ok(ReadCards { cards: ids.iter().filter_map(|id| by_id.get(id).cloned()).collect(), damaged })
     }
 
     /// The ids a box shows.
@@ -389,7 +429,7 @@ impl Kernel {
         if !with_cards {
             return Ok((self.store.box_entries(project, key.1, key.2, from).await?, vec![]));
         }
-        let rows = self.store.box_cards(project, key.1, key.2, from).await?;
+        let rows = self.find_box_cards(project, key.1, key.2, from).await?;
         Ok(rows.into_iter().map(|row| (row.entry, row.card.map(Arc::new))).unzip())
     }
 

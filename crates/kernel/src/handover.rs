@@ -91,6 +91,7 @@ impl Kernel {
         (missing, denied): (Vec<BoxId>, Vec<BoxId>),
     ) -> Result<Preflight, KernelError> {
         let (_, profile) = self.box_tail(project, packed.profile_box, limits::HYDRATE_MAX, true).await?;
+        let profile = profile.whole()?;
         let old: Vec<CardId> =
             packed.cards.iter().filter(|card| card.from.is_some()).map(|card| card.card_id).collect();
         let old = self.get_cards(project, &old, false).await?;
@@ -98,14 +99,14 @@ impl Kernel {
         let known: HashMap<CardId, Arc<Card>> = known.map(|card| (card.id, card)).collect();
         let shown = |card: &PackedCard| Some((Arc::clone(known.get(&card.card_id)?), card.source));
         let shown: Vec<_> = packed.cards.iter().filter_map(shown).collect();
-        let own = view::profile(profile.cards.iter(), self.now());
+        let own = view::profile(profile.iter(), self.now());
         let before = match output {
             Some(output) => self.box_cards(project, output).await?.cards,
             None => vec![],
         };
         Ok(Preflight {
             profile_box: packed.profile_box,
-            profile_tokens: profile.cards.iter().map(|card| u64::from(card.tokens)).sum(),
+            profile_tokens: profile.iter().map(|card| u64::from(card.tokens)).sum(),
             request: self.would_send(project, own.map(AsRef::as_ref), &shown, &before).await?,
             cards: would_pack(packed.cards, &known),
             missing,

@@ -9,6 +9,7 @@ mod background;
 mod batches;
 mod boxes;
 mod cache;
+mod cards;
 pub mod clock;
 mod context;
 pub mod doorbell;
@@ -36,7 +37,7 @@ mod turns;
 mod verify;
 
 pub use batches::BatchView;
-pub use boxes::{BoxCards, BoxView};
+pub use boxes::{BoxCards, BoxView, ReadCards};
 pub use context::{
     CallEntry, CallRequest, CollectRequest, Collected, ComposedCall, ContextConfig, ContextProvider, CostBy,
     CostQuery, Document, Embedder, ExpandedCall, FoundSection, FoundSections, KnowledgeQuery, Noted,

@@ -7,7 +7,7 @@
 use async_trait::async_trait;
 use cardwire_model::{Commit, ProjectId, limits};
 use cardwire_store::{
-    Asking, ClaimQuery, CommitError, DecideClaim, Intercept, Intercepted, Store, StoreError,
+    Asking, ClaimQuery, CommitError, DecideClaim, Intercept, Intercepted, Outage, Store, StoreError,
 };
 use std::{sync::Arc, time::Duration};
 use tokio::time::timeout;
@@ -40,7 +40,7 @@ impl Patient {
 #[async_trait]
 impl Intercept for Patient {
     fn read<T: Send>(&self, read: Asking<'_, T>) -> impl Future<Output = Result<T, StoreError>> + Send {
-        self.bound(read, |late| Err(StoreError::Unavailable(late)))
+        self.bound(read, |_| Err(StoreError::CannotWrite(Outage::Silent)))
     }
 
     fn tend<T: Send>(&self, work: Asking<'_, T>) -> impl Future<Output = Result<T, StoreError>> + Send {
@@ -101,10 +101,10 @@ mod tests {
         let late = limits::STORE_WAIT_SECONDS;
         let project: ProjectId = "p".parse().unwrap();
         let (after, read) = waited(store.cards(&project, &[CardId::from_uuid(Default::default())])).await;
-        assert!(after == late && matches!(read, Err(StoreError::Unavailable(_))), "{after} s: {read:?}");
+        assert!(after == late && matches!(read, Err(StoreError::CannotWrite(Outage::Silent))), "{after} s: {read:?}");
         let realm = Realm::from(project.clone());
         let (after, loaded) = waited(store.load(&realm, &Keys::default())).await;
-        assert!(after == late && matches!(loaded, Err(StoreError::Unavailable(_))), "{after} s: {loaded:?}");
+        assert!(after == late && matches!(loaded, Err(StoreError::CannotWrite(Outage::Silent))), "{after} s: {loaded:?}");
         let (after, numbered) = waited(store.number_events()).await;
         assert!(
             after == late && matches!(numbered, Err(StoreError::Uncertain(_))),

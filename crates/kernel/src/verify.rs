@@ -1,21 +1,25 @@
 //! `cardwire verify`: recomputes what can be recomputed, page by page, and says what does not fit (SEC-05).
 
-use crate::{Caller, Kernel, KernelError};
-use cardwire_model::{ChainHead, Realm};
+use crate::{Caller, Kernel, KernelError, cards::Found};
+use cardwire_model::{CardId, ChainHead, Realm, limits};
 use cardwire_protocol::audit;
-use cardwire_store::{CommitError, RowFilter, StoreError};
+use cardwire_store::{CommitError, Reach, RowFilter, StoreError};
 
 const PAGE: usize = 500;
 /// Cards are read whole, and one may have a megabyte.
 const CARD_PAGE: usize = 32;
-/// Bad cards named per realm; the rest are counted.
-const NAMED: usize = 20;
 
 /// What verification found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VerifyReport {
     /// One entry per project, and one for the system.
     pub realms: Vec<RealmReport>,
+    /// Why the projects behind the last one could not be looked at.
+    pub unread_projects: Option<String>,
+    /// How far the store was acknowledged, and how far it is, where that is known.
+    pub reach: Option<Reach>,
+    /// Whether this verification is in the audit log; a store that takes no writes can be verified all the same.
+    pub is_recorded: bool,
 }
 
 /// What it found in one realm.
@@ -23,12 +27,14 @@ pub struct VerifyReport {
 pub struct RealmReport {
     /// Whose rows.
     pub realm: Realm,
-    /// Cards whose hashes were recomputed.
+    /// Cards that were looked at.
     pub cards: u64,
-    /// How many of them do not match.
+    /// How many of them do not match their hashes, or cannot be read.
     pub bad_cards: u64,
     /// Some of those.
     pub bad_card_ids: Vec<String>,
+    /// Why the cards behind the last one could not be looked at.
+    pub unread_cards: Option<String>,
     /// Audit rows that are in the chain.
     pub sealed: u64,
     /// Audit rows that are not yet.
@@ -38,9 +44,18 @@ pub struct RealmReport {
 }
 
 impl RealmReport {
+    fn note(&mut self, bad: impl IntoIterator<Item = CardId>) {
+        for card_id in bad {
+            self.bad_cards += 1;
+            if self.bad_card_ids.len() < limits::DAMAGED_NAMED {
+                self.bad_card_ids.push(card_id.to_string());
+            }
+        }
+    }
+
     /// Whether everything fits.
     pub fn is_ok(&self) -> bool {
-        self.bad_cards == 0 && self.broken_at.is_none()
+        self.bad_cards == 0 && self.unread_cards.is_none() && self.broken_at.is_none()
     }
 }
 
@@ -48,16 +63,34 @@ impl VerifyReport {
     /// Whether everything fits.
     pub fn is_ok(&self) -> bool {
         self.realms.iter().all(RealmReport::is_ok)
+            && self.unread_projects.is_none()
+            && self.reach.as_ref().is_none_or(Reach::is_whole)
     }
 }
 
 impl Kernel {
-    /// Recomputes card hashes and audit chains of everything in the store. Damage is found, not repaired.
+    /// Recomputes card hashes and audit chains of everything in the store. Damage is found, not repaired, and ends nothing:
+    /// what can be read is looked at.
     pub async fn verify(&self, caller: &Caller) -> Result<VerifyReport, KernelError> {
-        let mut report = VerifyReport { realms: vec![self.verify_realm(&Realm::System).await?] };
+        let mut report = VerifyReport {
+            realms: vec![self.verify_realm(&Realm::System).await?],
+            reach: match self.store.health().await {
+                Ok(health) => health.reach,
+                Err(StoreError::Damaged(_)) => None,
+                Err(error) => return Err(error.into()),
+            },
+            ..VerifyReport::default()
+        };
         let mut after = None;
         loop {
-            let page = self.store.projects(after.as_ref(), PAGE).await?;
+            let page = match self.store.projects(after.as_ref(), PAGE).await {
+                Ok(page) => page,
+                Err(StoreError::Damaged(why)) => {
+                    report.unread_projects = Some(why);
+                    break;
+                }
+                Err(error) => return Err(error.into()),
+            };
             for project in &page {
                 report.realms.push(self.verify_realm(&Realm::from(project.id.clone())).await?);
             }
@@ -66,7 +99,7 @@ impl Kernel {
                 None => break,
             }
         }
-        self.record_verification(caller, &report).await?;
+        report.is_recorded = self.record_verification(caller, &report).await?;
         Ok(report)
     }
 
@@ -76,6 +109,7 @@ impl Kernel {
             cards: 0,
             bad_cards: 0,
             bad_card_ids: vec![],
+            unread_cards: None,
             sealed: 0,
             unsealed: 0,
             broken_at: None,
@@ -87,36 +121,24 @@ impl Kernel {
 
     async fn verify_cards(&self, report: &mut RealmReport) -> Result<(), KernelError> {
         let Realm::Project(project) = report.realm.clone() else { return Ok(()) };
-        let (mut after, mut size) = (None, CARD_PAGE);
+        let mut after = None;
         loop {
-            let page = match self.store.scan_cards(&project, after, size).await {
+            let page = match self.store.card_ids(&project, after, CARD_PAGE).await {
                 Ok(page) => page,
-                // One by one, up to the one that cannot be read.
-                Err(StoreError::Damaged(_)) if size > 1 => {
-                    size = 1;
-                    continue;
-                }
+                // Without ids there is nothing to ask for.
                 Err(StoreError::Damaged(why)) => {
-                    // It has no id that could be told, and nothing is known of what comes behind it.
-                    tracing::error!(%project, after = ?after, why, "the next card cannot be read");
-                    report.bad_cards += 1;
+                    report.unread_cards = Some(why);
                     return Ok(());
                 }
                 Err(error) => return Err(error.into()),
             };
-            for card in &page {
-                report.cards += 1;
-                if !card.is_intact() {
-                    report.bad_cards += 1;
-                    if report.bad_card_ids.len() < NAMED {
-                        report.bad_card_ids.push(card.id.to_string());
-                    }
-                }
-            }
-            match page.last() {
-                Some(last) => after = Some(last.id),
-                None => return Ok(()),
-            }
+            report.cards += page.ids.len() as u64 + page.unreadable;
+            report.bad_cards += page.unreadable;
+            let Some(last) = page.ids.last() else { return Ok(()) };
+            after = Some(*last);
+            let Found { cards, damaged } = self.find_cards(&project, &page.ids).await?;
+            report.note(damaged);
+            report.note(cards.into_iter().filter(|card| !card.is_intact()).map(|card| card.id));
         }
     }
 
@@ -166,11 +188,17 @@ impl Kernel {
         }
     }
 
-    async fn record_verification(&self, caller: &Caller, report: &VerifyReport) -> Result<(), KernelError> {
+    /// Answers whether it could be recorded.
+    async fn record_verification(&self, caller: &Caller, report: &VerifyReport) -> Result<bool, KernelError> {
         let commit = audit::record_verification(&self.moment(caller), report.is_ok(), report.realms.len());
         match self.commit(commit).await {
-            Ok(()) | Err(CommitError::Conflict(_)) => Ok(()),
-            Err(CommitError::Store(error)) => Err(error.into()),
+            Ok(()) => Ok(true),
+            Err(CommitError::Conflict(_)) => Ok(false),
+            // What was found is worth more than the row that says so.
+            Err(CommitError::Store(error)) => {
+                tracing::warn!(%error, "a verification could not be recorded");
+                Ok(false)
+            }
         }
     }
 }

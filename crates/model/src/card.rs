@@ -70,14 +70,15 @@ impl Card {
         draft::Named::read(&self.metadata).is_ok_and(|named| named.fits(self))
             && self.expires_at == self.ttl_seconds.map(|ttl| self.created_at.plus_seconds(ttl.into()))
             && self.content_hash == Hash256::of(self.content.as_bytes())
-            && self.fact_hash
-                == fact_hash(
-                    &self.content,
-                    self.tool_calls.as_ref(),
-                    self.tool_call_id.as_deref(),
-                    self.ttl_seconds,
-                    &self.metadata,
-                )
+            && self.says_what_was_written()
+    }
+
+    /// Whether content, tool calls and metadata are those that were written (NF-01). One pass over the bytes, for every
+    /// read; what [`Self::is_intact`] looks at besides is for verification.
+    pub fn says_what_was_written(&self) -> bool {
+        let tool_call_id = self.tool_call_id.as_deref();
+        let calls = self.tool_calls.as_ref();
+        self.fact_hash == fact_hash(&self.content, calls, tool_call_id, self.ttl_seconds, &self.metadata)
     }
 }
 

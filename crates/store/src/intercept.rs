@@ -129,7 +129,7 @@ impl<I: Intercept> Store for Intercepted<I> {
     }
 
     async fn ready(&self) -> Result<(), StoreError> {
-        self.inner.ready().await
+        self.intercept.read(self.inner.ready()).await
     }
 
     async fn close(&self) {

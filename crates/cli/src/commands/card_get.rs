@@ -24,6 +24,8 @@ pub(crate) struct GetArgs {
 #[derive(Deserialize)]
 struct Batch {
     cards: Vec<Box<RawValue>>,
+    #[serde(default)]
+    damaged_ids: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -38,10 +40,11 @@ pub(crate) async fn run(
     client: &Client,
 ) -> Result<(), Failure> {
     let asked: Vec<CardId> = cardwire_api::parse::list("card_ids", &args.ids)?;
-    let mut found = read(&distinct(&asked), project, client).await?;
+    let (mut found, damaged) = read_some(&distinct(&asked), project, client).await?;
     if args.include_deleted {
         for id in distinct(&asked) {
             if !found.contains_key(&id)
+                && !damaged.contains(&id)
                 && let Some(card) = read_deleted(id, project, client).await?
             {
                 found.insert(id, card);
@@ -49,7 +52,8 @@ pub(crate) async fn run(
         }
     }
     let cards: Vec<&RawValue> = asked.iter().filter_map(|id| found.get(id)).map(Box::as_ref).collect();
-    let missing: Vec<CardId> = distinct(&asked).into_iter().filter(|id| !found.contains_key(id)).collect();
+    let is_missing = |id: &CardId| !found.contains_key(id) && !damaged.contains(id);
+    let missing: Vec<CardId> = distinct(&asked).into_iter().filter(is_missing).collect();
     let missing_ids: Vec<String> = missing.iter().map(ToString::to_string).collect();
     let nothing = cards.is_empty();
     if !missing_ids.is_empty() {
@@ -63,20 +67,34 @@ pub(crate) async fn run(
             cards.iter().map(|card| serde_json::from_str(card.get())).collect::<Result<Vec<Value>, _>>();
         card::table(cards.map_err(|error| Failure::failed(error.to_string()))?.iter(), output)?;
     }
+    if !damaged.is_empty() {
+        return Err(damage(&damaged));
+    }
     if nothing {
         return Err(Failure::not_found(format!("none of these cards is in project {project}")));
     }
     Ok(())
 }
 
-/// Reads as many at once as the server allows.
-pub(super) async fn read(
-    ids: &[CardId],
-    project: &str,
-    client: &Client,
-) -> Result<HashMap<CardId, Box<RawValue>>, Failure> {
+/// Cards by their ids, as they came.
+type Cards = HashMap<CardId, Box<RawValue>>;
+
+/// Reads cards, none of which is damaged.
+pub(super) async fn read(ids: &[CardId], project: &str, client: &Client) -> Result<Cards, Failure> {
+    let (found, damaged) = read_some(ids, project, client).await?;
+    if damaged.is_empty() { Ok(found) } else { Err(damage(&damaged)) }
+}
+
+fn damage(ids: &[CardId]) -> Failure {
+    let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+    Failure::failed(format!("what is stored is not what was written: {}", ids.join(" ")))
+        .hint("`cardwire verify` tells how much is damaged, and a backup has the cards")
+}
+
+/// Reads as many at once as the server allows, and tells which are damaged.
+async fn read_some(ids: &[CardId], project: &str, client: &Client) -> Result<(Cards, Vec<CardId>), Failure> {
     let route = Route::in_project(project, &["cards", "batch"])?;
-    let mut found = HashMap::new();
+    let (mut found, mut damaged) = (HashMap::new(), vec![]);
     for chunk in ids.chunks(limits::BATCH_IDS) {
         let ids: Vec<String> = chunk.iter().map(ToString::to_string).collect();
         let batch: Batch = client.post(&route, &json!({ "card_ids": ids })).await?.parse()?;
@@ -85,8 +103,11 @@ pub(super) async fn read(
                 .map_err(|error| Failure::failed(format!("the server sent a card without an id: {error}")))?;
             found.insert(id.card_id.parse()?, card);
         }
+        for id in batch.damaged_ids {
+            damaged.push(id.parse()?);
+        }
     }
-    Ok(found)
+    Ok((found, damaged))
 }
 
 /// Batches never hold deleted cards, so these are asked for one by one.

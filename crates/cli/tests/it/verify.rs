@@ -82,6 +82,33 @@ fn a_row_that_cannot_be_read_is_found() {
     assert!(of("p1")["broken_at"].is_u64(), "{report:#}");
 }
 
+/// F-36, SEC-05: damaged cards are counted and named among those that are not, and reads go on beside them.
+#[test]
+fn verification_goes_on_after_cards_that_cannot_be_read() {
+    let (home, first) = home_with_card();
+    let cards: Vec<_> = (0..40).map(|n| home.put_card(&n.to_string())).collect();
+    let conn = Connection::open(home.database()).unwrap();
+    let mut damaged: Vec<_> = cards.iter().step_by(2).skip(3).cloned().collect();
+    for card in &damaged {
+        let id = card.replace('-', "");
+        let spoil = format!("UPDATE cards SET origin = 'x' WHERE card_id = x'{id}'");
+        assert_eq!(conn.execute(&spoil, []).unwrap(), 1);
+    }
+    drop(conn);
+    let run = home.cardwire(&["verify", "--json"]);
+    assert_eq!(run.code, 1);
+    let report: Value = serde_json::from_str(&run.stdout).unwrap();
+    let realm = &report["realms"][1];
+    assert_eq!((&realm["cards"], &realm["bad_cards"]), (&json!(41), &json!(17)), "{report:#}");
+    damaged.sort();
+    assert_eq!(realm["bad_card_ids"], json!(damaged));
+
+    let run = home.cardwire(&["card", "get", "-p", "p1", "--json", &first, &damaged[0], &cards[1]]);
+    run.failed(1, &format!("what is stored is not what was written: {}", damaged[0]));
+    let shown: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(shown.as_array().unwrap().len(), 2, "{shown}");
+}
+
 /// SEC-05
 #[test]
 fn what_is_not_sealed_yet_is_said() {

@@ -233,7 +233,7 @@ impl Kernel {
         let Some((output, watermark)) = Since::output(snapshot) else { return Ok(None) };
         let Some(head) = snapshot.boxes.get(&output) else { return Ok(None) };
         let from = Remains::since(watermark, head);
-        let entries = self.store.box_cards(project, output, head.generation, from).await?;
+        let entries = self.find_box_cards(project, output, head.generation, from).await?;
         let cards = entries.iter().rev().filter_map(|entry| entry.card.as_ref());
         Ok(cards.into_iter().find(|card| card.kind.as_str() == "task.deliverable").map(|card| card.id))
     }

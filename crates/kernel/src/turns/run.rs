@@ -377,7 +377,7 @@ impl Kernel {
         let Some(live) = live else { return Ok(Remains::default()) };
         let Some(head) = snapshot.boxes.get(&live.output_box) else { return Ok(Remains::default()) };
         let from = Remains::since(live.watermark, head);
-        let entries = self.store.box_cards(project, live.output_box, head.generation, from).await?;
+        let entries = self.find_box_cards(project, live.output_box, head.generation, from).await?;
         Ok(Remains::of(entries.iter().filter_map(|entry| entry.card.as_ref())))
     }
 

@@ -48,7 +48,9 @@ pub(crate) async fn cards(request: Request) -> Answer {
     let limit = request.limit(limits::HYDRATE_DEFAULT, limits::HYDRATE_MAX)?;
     let include_deleted = request.flag("include_deleted")?.unwrap_or(false);
     let (_, tail) = request.state.kernel.box_tail(project, box_id, limit, include_deleted).await?;
-    respond::ok(&tail.cards.iter().map(|card| CardOut::new(project, card)).collect::<Vec<_>>())
+    // A list has no room for what is not in it.
+    let cards = tail.whole()?;
+    respond::ok(&cards.iter().map(|card| CardOut::new(project, card)).collect::<Vec<_>>())
 }
 
 pub(crate) async fn provenance(request: Request) -> Answer {
@@ -66,7 +68,7 @@ pub(crate) async fn batch(request: Request) -> Answer {
     let asked: Vec<BoxId> = parse::list("box_ids", &body.box_ids)?;
     let include_deleted = request.flag("include_deleted")?.unwrap_or(false);
     let limit = body.limit.map_or(limits::HYDRATE_DEFAULT, |limit| usize::try_from(limit).unwrap_or(1));
-    let mut out = BoxBatchOut { boxes: vec![], missing_box_ids: vec![], missing_card_ids: vec![] };
+    let mut out = BoxBatchOut::default();
     for box_id in distinct("box_ids", &asked)? {
         let read = if body.hydrate.unwrap_or(false) {
             let read = kernel.box_tail(project, box_id, limit, include_deleted).await;
@@ -82,10 +84,9 @@ pub(crate) async fn batch(request: Request) -> Answer {
             }
             Err(error) => return Err(error.into()),
         };
-        for id in tail.iter().flat_map(|tail| &tail.missing).map(ToString::to_string) {
-            if !out.missing_card_ids.contains(&id) {
-                out.missing_card_ids.push(id);
-            }
+        if let Some(tail) = &tail {
+            add(&mut out.missing_card_ids, &tail.missing);
+            add(&mut out.damaged_card_ids, &tail.damaged);
         }
         out.boxes.push(BatchBoxOut {
             box_id: box_id.to_string(),
@@ -95,6 +96,15 @@ pub(crate) async fn batch(request: Request) -> Answer {
         });
     }
     respond::ok(&out)
+}
+
+/// Each once.
+fn add(ids: &mut Vec<String>, more: &[CardId]) {
+    for id in more.iter().map(ToString::to_string) {
+        if !ids.contains(&id) {
+            ids.push(id);
+        }
+    }
 }
 
 pub(crate) async fn create(request: Request) -> Answer {

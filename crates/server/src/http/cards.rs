@@ -12,7 +12,7 @@ use cardwire_api::{
     cards::{CardBatchIn, CardBatchOut, CardIn, CardOut},
     parse,
 };
-use cardwire_kernel::{Done, NewCard, protocol::facts::put_card::Put};
+use cardwire_kernel::{Done, NewCard, ReadCards, protocol::facts::put_card::Put};
 use cardwire_model::{CardId, Origin};
 
 pub(crate) async fn get(request: Request) -> Answer {
@@ -30,11 +30,14 @@ pub(crate) async fn batch(request: Request) -> Answer {
     let asked: Vec<CardId> = parse::list("card_ids", &request.body::<CardBatchIn>().await?.card_ids)?;
     let ids = distinct("card_ids", &asked)?;
     let include_deleted = request.flag("include_deleted")?.unwrap_or(false);
-    let found = request.state.kernel.get_cards(project, &ids, include_deleted).await?;
-    let missing = ids.iter().filter(|id| !found.iter().any(|card| card.id == **id)).map(ToString::to_string);
+    // One damaged card must not hide the others (NF-01).
+    let ReadCards { cards, damaged } =
+        request.state.kernel.read_cards(project, &ids, include_deleted).await?;
+    let is_found = |id: &&CardId| cards.iter().any(|card| card.id == **id) || damaged.contains(id);
     respond::ok(&CardBatchOut {
-        missing_ids: missing.collect(),
-        cards: found.iter().map(|card| CardOut::new(project, card)).collect(),
+        missing_ids: ids.iter().filter(|id| !is_found(id)).map(ToString::to_string).collect(),
+        cards: cards.iter().map(|card| CardOut::new(project, card)).collect(),
+        damaged_ids: damaged.iter().map(ToString::to_string).collect(),
     })
 }
 

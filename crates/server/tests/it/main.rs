@@ -11,6 +11,7 @@ mod collect;
 mod compaction;
 mod compose;
 mod connections;
+mod damage;
 mod delegate;
 mod documents;
 mod events;
