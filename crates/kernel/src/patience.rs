@@ -101,10 +101,16 @@ mod tests {
         let late = limits::STORE_WAIT_SECONDS;
         let project: ProjectId = "p".parse().unwrap();
         let (after, read) = waited(store.cards(&project, &[CardId::from_uuid(Default::default())])).await;
-        assert!(after == late && matches!(read, Err(StoreError::CannotWrite(Outage::Silent))), "{after} s: {read:?}");
+        assert!(
+            after == late && matches!(read, Err(StoreError::CannotWrite(Outage::Silent))),
+            "{after} s: {read:?}"
+        );
         let realm = Realm::from(project.clone());
         let (after, loaded) = waited(store.load(&realm, &Keys::default())).await;
-        assert!(after == late && matches!(loaded, Err(StoreError::CannotWrite(Outage::Silent))), "{after} s: {loaded:?}");
+        assert!(
+            after == late && matches!(loaded, Err(StoreError::CannotWrite(Outage::Silent))),
+            "{after} s: {loaded:?}"
+        );
         let (after, numbered) = waited(store.number_events()).await;
         assert!(
             after == late && matches!(numbered, Err(StoreError::Uncertain(_))),
