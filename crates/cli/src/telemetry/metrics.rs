@@ -39,7 +39,7 @@ const fn labelled(
 
 use Kind::{Counter, Gauge, Histogram};
 
-const TABLE: [Metric; 25] = [
+const TABLE: [Metric; 26] = [
     labelled("cardwire_http_requests_total", Counter, "route", &[], "Requests, by route, method and status."),
     labelled("cardwire_http_request_seconds", Histogram, "route", &[], "How long requests took, by route."),
     metric("cardwire_inbox_queued", Gauge, "Turns that wait behind another turn of their agent."),

@@ -20,13 +20,10 @@ use cardwire_kernel::{
 };
 use cardwire_model::Timestamp;
 use cardwire_server::{ServerConfig, router};
-use cardwire_store::{Store, StoreError};
+use cardwire_store::{Asking, Intercept, Intercepted, Store, StoreError};
 use cardwire_store_postgres::{PostgresConfig, PostgresStore, schema_checksum};
 use cardwire_store_sqlite::SqliteStore;
-use cardwire_testkit::{
-    Intercept, Intercepted,
-    scratch::{POSTGRES, ScratchDatabase},
-};
+use cardwire_testkit::scratch::{POSTGRES, ScratchDatabase};
 use serde_json::{Value, json};
 use std::{
     path::PathBuf,
@@ -104,9 +101,9 @@ struct Reads(Arc<AtomicU64>);
 
 #[async_trait]
 impl Intercept for Reads {
-    async fn before_read(&self) -> Result<(), StoreError> {
+    fn read<T: Send>(&self, read: Asking<'_, T>) -> impl Future<Output = Result<T, StoreError>> + Send {
         self.0.fetch_add(1, Ordering::SeqCst);
-        Ok(())
+        read
     }
 }
 
