@@ -5,6 +5,7 @@ use cardwire_egress::{Allowed, Asker, Door, Keyring, Refused, parse, refusal};
 use std::{
     io::{ErrorKind, Read, Write},
     net::TcpListener,
+    time::Duration,
 };
 
 const PROJECT: Asker<'_> = Asker::Project("p1");
@@ -38,7 +39,9 @@ fn nobody_came(listener: &TcpListener) {
 
 async fn status(door: &Door, asker: Asker<'_>, url: &str) -> Result<u16, Option<Refused>> {
     let to = door.destination(asker, parse(url).map_err(Some)?).map_err(Some)?;
-    let sent = to.post().send().await.map_err(|error| refusal(&error).cloned())?;
+    // A listener that must not hear of a call would not answer one.
+    let sent =
+        to.post().timeout(Duration::from_secs(5)).send().await.map_err(|error| refusal(&error).cloned())?;
     Ok(sent.status().as_u16())
 }
 
