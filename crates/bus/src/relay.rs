@@ -86,8 +86,12 @@ async fn relay_all(
     let mut after = None;
     loop {
         let page = kernel.list_projects(after, limits::PAGE_MAX).await?;
-        for project in &page {
-            relay_project(context, stream, kernel, &project.id, cursors).await?;
+        let ids: Vec<ProjectId> = page.iter().map(|project| project.id.clone()).collect();
+        for (project, end) in kernel.last_positions(&ids).await? {
+            // Most have nothing new.
+            if cursors.get(&project).is_none_or(|cursor| *cursor < end) {
+                relay_project(context, stream, kernel, &project, cursors).await?;
+            }
         }
         if page.len() < limits::PAGE_MAX {
             return Ok(());

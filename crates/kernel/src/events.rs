@@ -96,6 +96,11 @@ impl Kernel {
         Ok(self.store.last_position(project).await?)
     }
 
+    /// The same of many logs at once. Projects that are deleted or not there are left out.
+    pub async fn last_positions(&self, projects: &[ProjectId]) -> Result<Vec<(ProjectId, u64)>, KernelError> {
+        Ok(self.store.last_positions(projects).await?)
+    }
+
     /// Changes whenever there may be something new to read. A hint: also look now and then without it.
     pub fn log_changes(&self) -> watch::Receiver<u64> {
         self.changes.numbered.subscribe()
