@@ -16,10 +16,31 @@ pub(crate) struct Found {
     pub(crate) damaged: Vec<CardId>,
 }
 
+/// After so many bytes others get their turn on this thread: a hundred cards may have a hundred megabytes.
+const BREATH_BYTES: usize = 256 << 10;
+
+/// Compares cards with their hashes, a breath at a time.
+#[derive(Default)]
+struct Check {
+    bytes: usize,
+}
+
+impl Check {
+    async fn is_good(&mut self, card: &Card) -> bool {
+        self.bytes += card.size();
+        if self.bytes > BREATH_BYTES {
+            self.bytes = 0;
+            tokio::task::yield_now().await;
+        }
+        card.says_what_was_written()
+    }
+}
+
 impl Found {
-    fn take(&mut self, cards: Vec<Card>) {
+    async fn take(&mut self, cards: Vec<Card>) {
+        let mut check = Check::default();
         for card in cards {
-            if card.says_what_was_written() {
+            if check.is_good(&card).await {
                 self.cards.push(card);
             } else {
                 self.damage(card.id, "its bytes do not fit their hash");
@@ -38,12 +59,12 @@ impl Kernel {
     pub(crate) async fn find_cards(&self, project: &ProjectId, ids: &[CardId]) -> Result<Found, StoreError> {
         let mut found = Found::default();
         match self.store.cards(project, ids).await {
-            Ok(cards) => found.take(cards),
+            Ok(cards) => found.take(cards).await,
             // Which one it is, the store does not say.
             Err(StoreError::Damaged(_)) => {
                 for id in ids {
                     match self.store.cards(project, std::slice::from_ref(id)).await {
-                        Ok(cards) => found.take(cards),
+                        Ok(cards) => found.take(cards).await,
                         Err(StoreError::Damaged(why)) => found.damage(*id, &why),
                         Err(error) => return Err(error),
                     }
@@ -65,9 +86,12 @@ impl Kernel {
     ) -> Result<Vec<HydratedEntry>, StoreError> {
         let (entries, why) = match self.store.box_cards(project, box_id, generation, from).await {
             Ok(entries) => {
-                let cards = entries.iter().filter_map(|entry| entry.card.as_ref());
-                let damaged: Vec<_> =
-                    cards.filter(|card| !card.says_what_was_written()).map(|card| card.id).collect();
+                let (mut check, mut damaged) = (Check::default(), vec![]);
+                for card in entries.iter().filter_map(|entry| entry.card.as_ref()) {
+                    if !check.is_good(card).await {
+                        damaged.push(card.id);
+                    }
+                }
                 return if damaged.is_empty() { Ok(entries) } else { Err(damage(damaged)) };
             }
             Err(StoreError::Damaged(why)) => {

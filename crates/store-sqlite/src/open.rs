@@ -15,7 +15,7 @@ use crate::{
     writer,
 };
 use cardwire_store::Reach;
-use rusqlite::{Connection, OpenFlags, config::DbConfig};
+use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig};
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -201,7 +201,10 @@ fn whole(path: &Path, conn: &Connection, has_log: bool) -> Result<Option<Mark>, 
             }
         }
         None if has_log => {
-            let found: String = conn.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+            let found: String = match conn.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)) {
+                Err(error) if is_corrupt(&error) => error.to_string(),
+                found => found?,
+            };
             if found != "ok" {
                 return Err(OpenError::Inconsistent(found));
             }
@@ -209,6 +212,10 @@ fn whole(path: &Path, conn: &Connection, has_log: bool) -> Result<Option<Mark>, 
         None => {}
     }
     Ok(mark)
+}
+
+fn is_corrupt(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
 }
 
 /// Gives up what the mark tells of and the database has not. The next commit makes a new mark.

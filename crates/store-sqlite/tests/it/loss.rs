@@ -228,3 +228,24 @@ async fn a_mark_that_makes_no_sense_is_refused_until_the_loss_is_accepted() {
     SqliteStore::open_with(&lost.file("cardwire.db"), Loss::Accepted).unwrap().close().await;
     lost.open().unwrap().close().await;
 }
+
+/// F-35: without a mark a log is not taken for that of the database just because it lies beside it.
+#[tokio::test]
+async fn a_log_of_another_database_is_refused() {
+    let (one, other) = (killed().await, killed().await);
+    one.open().unwrap().close().await;
+    // Longer than the first, and written back but for its last commits.
+    let (store, mut ids) = (other.open().unwrap(), SeededIds::new(2));
+    for _ in 0..2 * CARDS {
+        put(&store, &other.project, &mut ids).await;
+    }
+    store.close().await;
+    let (store, mut ids) = (other.open().unwrap(), SeededIds::new(3));
+    put(&store, &other.project, &mut ids).await;
+    fs::copy(other.file("cardwire.db-wal"), one.file("cardwire.db-wal")).unwrap();
+    store.close().await;
+    fs::remove_file(one.file("cardwire.mark")).unwrap();
+    let before = fs::read(one.file("cardwire.db")).unwrap();
+    assert!(matches!(one.refusal(), OpenError::Inconsistent(_)));
+    assert_eq!(fs::read(one.file("cardwire.db")).unwrap(), before);
+}
