@@ -184,7 +184,7 @@ impl Store for SqliteStore {
 mod tests {
     use super::*;
     use crate::open::{LOG_READERS, READERS};
-    use cardwire_store::EventFilter;
+    use cardwire_store::{Catalog, EventFilter};
     use std::{future::poll_fn, sync::mpsc::channel, task::Poll, time::Duration};
 
     /// Reads while so many others hold connections of a pool.
