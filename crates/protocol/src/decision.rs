@@ -321,3 +321,24 @@ impl Rejection {
         Self::not_found("project", id)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::fixtures::moment;
+    use cardwire_model::{AuditAction, EventKind, limits};
+    use serde_json::{Value, json};
+
+    /// F-27, SEC-08: an event or a record tells what it can, whatever others have said in it.
+    #[test]
+    fn nothing_is_left_out_of_events_and_records() {
+        let deep = (0..limits::JSON_DEPTH).fold(json!("end"), |inner, _| json!([inner]));
+        let data = json!({ "status": "failed", "error": "no\0pe", "deep": deep });
+        let event = moment().event(EventKind::AgentTask, "a", &data).data.to_value();
+        let record = moment().audit(AuditAction::AccessDenied, "a", &data).detail.to_value();
+        for told in [event, record] {
+            assert_eq!((&told["status"], &told["error"]), (&json!("failed"), &json!("no\u{fffd}pe")));
+            assert!(told["deep"].to_string().contains("end"), "{told}");
+            assert_ne!(told["deep"], Value::Null);
+        }
+    }
+}
