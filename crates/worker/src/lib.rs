@@ -5,6 +5,7 @@
 //! all that its holder knows of it, so that any worker can go on with any turn.
 
 mod agent;
+mod apart;
 mod card;
 mod compact;
 mod desk;

@@ -63,10 +63,10 @@ struct Evaluated<'v> {
 }
 
 /// Steps for noting a member or item: for the memory as much as for the time.
-const NOTE_STEPS: usize = 16;
+const NOTE_STEPS: usize = 24;
 
 /// Steps for a look at a multiple, which goes through the digits of both numbers.
-const MULTIPLE_STEPS: usize = 32;
+const MULTIPLE_STEPS: usize = 64;
 
 /// Steps for finding one of so many names.
 fn search_steps(names: usize) -> usize {

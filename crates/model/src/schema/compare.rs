@@ -54,13 +54,14 @@ pub(super) fn equal(one: &Value, other: &Value, steps: &mut Steps) -> Result<boo
 
 /// Whether no two items are equal: those with the same digest are compared.
 pub(super) fn all_differ(items: &[Value], steps: &mut Steps) -> Result<bool, Unfinished> {
+    // Before the room for them is taken.
+    steps.take(items.len() * items.len().max(1).ilog2() as usize / SORTED_PER_STEP)?;
     let mut digests = Vec::with_capacity(items.len());
     for (index, item) in items.iter().enumerate() {
         let mut hasher = DefaultHasher::new();
         digest(item, &mut hasher, steps)?;
         digests.push((hasher.finish(), index));
     }
-    steps.take(items.len() * items.len().max(1).ilog2() as usize / SORTED_PER_STEP)?;
     digests.sort_unstable();
     for (place, (digest, index)) in digests.iter().enumerate() {
         for (_, other) in digests[place + 1..].iter().take_while(|(other, _)| other == digest) {

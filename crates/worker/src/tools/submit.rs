@@ -1,13 +1,13 @@
 //! `submit_result`: the end of a turn with the fields that were asked for (WK-07).
 
 use super::fields::Field;
+use crate::apart::apart;
 use cardwire_model::schema::Steps;
 use serde_json::{Map, Value, json};
 use std::{
     collections::{HashMap, HashSet},
     sync::Arc,
 };
-use tokio::task::spawn_blocking;
 
 pub(crate) const NAME: &str = "submit_result";
 
@@ -53,11 +53,7 @@ pub(crate) async fn submit_apart(arguments: &Value, required: &Arc<[Field]>) -> 
         return submit(arguments, required);
     }
     let (arguments, required) = (arguments.clone(), Arc::clone(required));
-    match spawn_blocking(move || submit(&arguments, &required)).await {
-        Ok(submitted) => submitted,
-        // It panicked, as it would have done here.
-        Err(error) => std::panic::resume_unwind(error.into_panic()),
-    }
+    apart(move || submit(&arguments, &required)).await
 }
 
 /// The deliverable of a submission: required fields first, then the others; or what is wrong with it.
