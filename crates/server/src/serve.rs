@@ -24,6 +24,7 @@ use futures_util::future::BoxFuture;
 use guests::{Busy, Guest, Guests};
 use hyper::{
     body::{Frame, Incoming, SizeHint},
+    server::conn::http1,
     service::service_fn,
 };
 use hyper_util::{
@@ -168,52 +169,103 @@ async fn connection(
     mut stop: Stop,
 ) {
     let _ = stream.set_nodelay(true);
-    let stream: Box<dyn Connection> = match tls {
-        None => Box::new(stream),
-        Some(tls) => {
-            let shaken = tokio::select! {
-                shaken = tokio::time::timeout(FIRST_REQUEST, tls.accept(stream)) => shaken,
-                () = guest.told_to_leave() => return,
-                () = stop.stopped() => return,
-            };
-            match shaken {
-                Ok(Ok(stream)) => Box::new(stream),
-                Ok(Err(error)) => return tracing::debug!(%error, "a TLS handshake failed"),
-                Err(_) => return tracing::debug!("a TLS handshake took too long"),
+    let shaken = tokio::select! {
+        shaken = tokio::time::timeout(FIRST_REQUEST, shake_hands(stream, tls)) => shaken,
+        () = guest.told_to_leave() => return,
+        () = stop.stopped() => return,
+    };
+    match shaken {
+        Ok(Ok((stream, speech))) => {
+            speak(Watched::new(stream, Arc::clone(&guest)), speech, &guest, router, stop).await;
+        }
+        Ok(Err(error)) => tracing::debug!(%error, "a connection ended before it began"),
+        Err(_) => tracing::debug!("a connection said nothing for too long"),
+    }
+}
+
+/// What may be spoken on a connection.
+#[derive(Clone, Copy)]
+enum Speech {
+    Http1,
+    /// HTTP/1 or HTTP/2, which its first bytes will tell.
+    Either,
+}
+
+async fn shake_hands(
+    stream: TcpStream,
+    tls: Option<TlsAcceptor>,
+) -> io::Result<(Box<dyn Connection>, Speech)> {
+    if let Some(tls) = tls {
+        return Ok((Box::new(tls.accept(stream).await?), Speech::Either));
+    }
+    // Looking whether it is HTTP/2 makes hyper keep twice the room for reading as long as the connection lasts, so we look
+    // first: HTTP/2 begins with `PRI`, and no method of HTTP/1 with `PR` is served here but `PROPFIND` and the like.
+    let mut first = [0; 2];
+    let seen = stream.peek(&mut first).await?;
+    let speech = if b"PR".starts_with(&first[..seen]) { Speech::Either } else { Speech::Http1 };
+    Ok((Box::new(stream), speech))
+}
+
+/// Polls a conversation until it ends by itself or has to.
+macro_rules! converse {
+    ($conversation:expr, $guest:ident, $stop:ident) => {{
+        let mut conversation = std::pin::pin!($conversation);
+        let end = tokio::select! {
+            _ = conversation.as_mut() => End::Now,
+            end = time_to_end($guest, $stop) => end,
+        };
+        if let End::Kindly = end {
+            conversation.as_mut().graceful_shutdown();
+            tokio::select! {
+                _ = conversation.as_mut() => {}
+                () = goodbye($guest) => {}
             }
         }
-    };
-    speak(Watched::new(stream, Arc::clone(&guest)), &guest, router, stop).await;
+    }};
 }
 
 /// Speaks HTTP until the client leaves, its time is up, its place is needed or the server stops.
-async fn speak(stream: Watched, guest: &Arc<Guest>, router: Router, mut stop: Stop) {
+async fn speak(stream: Watched, speech: Speech, guest: &Arc<Guest>, router: Router, stop: Stop) {
     let service = service_fn(|request| answer(request, guest.begin(), router.clone()));
-    let builder = auto::Builder::new(TokioExecutor::new());
-    let mut spoken = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service));
+    let stream = TokioIo::new(stream);
+    match speech {
+        Speech::Http1 => converse!(http1::Builder::new().serve_connection(stream, service), guest, stop),
+        Speech::Either => {
+            let builder = auto::Builder::new(TokioExecutor::new());
+            converse!(builder.serve_connection(stream, service), guest, stop);
+        }
+    }
+}
+
+/// How a connection ends that does not end by itself.
+enum End {
+    Now,
+    /// What is under way is answered.
+    Kindly,
+}
+
+async fn time_to_end(guest: &Guest, mut stop: Stop) -> End {
     loop {
         let (moves, patience) = (guest.moves(), if guest.moves() == 0 { FIRST_REQUEST } else { IDLE });
         tokio::select! {
-            _ = spoken.as_mut() => return,
-            () = guest.told_to_leave() => return,
+            () = guest.told_to_leave() => return End::Now,
+            () = stop.stopped() => return End::Kindly,
             () = tokio::time::sleep(patience) => {
                 if guest.is_idle() && guest.moves() == moves {
-                    break;
+                    return End::Kindly;
                 }
             }
-            () = stop.stopped() => break,
         }
     }
-    spoken.as_mut().graceful_shutdown();
+}
+
+/// Completes when nothing has happened for a moment and nothing is under way.
+async fn goodbye(guest: &Guest) {
     loop {
         let moves = guest.moves();
-        tokio::select! {
-            _ = spoken.as_mut() => return,
-            () = tokio::time::sleep(GOODBYE) => {
-                if guest.is_idle() && guest.moves() == moves {
-                    return;
-                }
-            }
+        tokio::time::sleep(GOODBYE).await;
+        if guest.is_idle() && guest.moves() == moves {
+            return;
         }
     }
 }

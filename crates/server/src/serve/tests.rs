@@ -19,7 +19,12 @@ struct Client {
     tasks: Tasks,
 }
 
+/// A connection on which HTTP/1 was recognised.
 fn connect() -> Client {
+    connect_for(Speech::Http1)
+}
+
+fn connect_for(speech: Speech) -> Client {
     let router =
         Router::new().route("/", get(|| async { "here" })).route("/long", get(|| async { vec![0_u8; LONG] }));
     let (stream, server) = tokio::io::duplex(4096);
@@ -28,7 +33,8 @@ fn connect() -> Client {
     let (tasks, begun) = (Tasks::default(), Instant::now());
     let stop = tasks.stop();
     let ended = tokio::spawn(async move {
-        speak(Watched::new(Box::new(server), Arc::clone(&guest)), &guest, router, stop).await;
+        let stream = Watched::new(Box::new(server), Arc::clone(&guest));
+        speak(stream, speech, &guest, router, stop).await;
         begun.elapsed()
     });
     Client { stream, ended, tasks }
@@ -56,10 +62,12 @@ fn is_about(took: Duration, expected: Duration) -> bool {
 #[tokio::test(start_paused = true)]
 async fn a_connection_without_a_whole_request_is_closed() {
     for begun in ["", "G", "GET / HTTP/1.1\r\nHo"] {
-        let mut client = connect();
-        client.say(begun).await;
-        let took = client.ended.await.unwrap();
-        assert!(is_about(took, FIRST_REQUEST), "{begun:?}: {took:?}");
+        for speech in [Speech::Http1, Speech::Either] {
+            let mut client = connect_for(speech);
+            client.say(begun).await;
+            let took = client.ended.await.unwrap();
+            assert!(is_about(took, FIRST_REQUEST), "{begun:?}: {took:?}");
+        }
     }
 }
 
