@@ -209,7 +209,7 @@ async fn shake_hands(
 /// Polls a conversation until it ends by itself or has to.
 macro_rules! converse {
     ($conversation:expr, $guest:ident, $stop:ident) => {{
-        let mut conversation = std::pin::pin!($conversation);
+        let mut conversation = Box::pin($conversation);
         let end = tokio::select! {
             _ = conversation.as_mut() => End::Now,
             end = time_to_end($guest, $stop) => end,
@@ -226,7 +226,8 @@ macro_rules! converse {
 
 /// Speaks HTTP until the client leaves, its time is up, its place is needed or the server stops.
 async fn speak(stream: Watched, speech: Speech, guest: &Arc<Guest>, router: Router, stop: Stop) {
-    let service = service_fn(|request| answer(request, guest.begin(), router.clone()));
+    // In a box, which is given back with the answer: hyper keeps a place for it as long as the connection lasts.
+    let service = service_fn(|request| Box::pin(answer(request, guest.begin(), router.clone())));
     let stream = TokioIo::new(stream);
     match speech {
         Speech::Http1 => converse!(http1::Builder::new().serve_connection(stream, service), guest, stop),
