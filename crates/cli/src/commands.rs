@@ -154,7 +154,7 @@ async fn ask(command: Ask, context: &Context, client: &Client) -> Result<(), Fai
         Ask::Cost(args) => cost::run(&args, output, client).await,
         Ask::Event(args) => event::run(args, context, client).await,
         Ask::Audit(args) => audit::run(args, output, client).await,
-        // It can do without whoever answers.
+        // Verification opens a store that cannot be written by itself, so it is not given a client.
         Ask::Verify => verify::run(context).await,
     }
 }

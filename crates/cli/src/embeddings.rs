@@ -1,6 +1,6 @@
 //! An embedding provider that speaks as OpenAI does: `POST {url}/embeddings`.
 //!
-//! The operator names it, together with its key. Whatever it answers is checked before anybody compares meanings with it.
+//! The operator names the provider and its key. Every vector it answers is checked before texts are compared by it.
 //! Invariant: the key is in one header of one request, and never in an error.
 
 use crate::failure::Failure;

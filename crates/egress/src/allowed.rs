@@ -60,7 +60,7 @@ impl Allowed {
         is_public(address) || self.networks.iter().any(|network| network.holds(address.to_canonical()))
     }
 
-    /// Whether a call may go to a host of this name, whatever its address.
+    /// Whether the operator allowed the host by its name. Then its addresses are not judged.
     pub(crate) fn trusts(&self, name: &str) -> bool {
         self.names.iter().any(|known| known.eq_ignore_ascii_case(name))
     }

@@ -6,8 +6,8 @@
 
 use crate::{Decision, Moment, Rejection, facts::plain_box};
 use cardwire_model::{
-    AgentId, AuditAction, BoxId, Card, CardId, Commit, EventKind, Generation, Grant, ProjectId, Resource,
-    ResourceKind, ResourceName, Revision, Snapshot, Write,
+    AgentId, AuditAction, BoxId, Card, CardId, Commit, EventKind, Generation, Grant, Project, ProjectId,
+    Realm, Resource, ResourceKind, ResourceName, Revision, Snapshot, Token, TokenId, Write,
 };
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -182,11 +182,34 @@ fn same(a: &Value, b: &Value) -> bool {
     }
 }
 
+/// Whether files that lie in the root of all projects may be in a package that is sent (F-40, SEC-06): only for holders of a
+/// token for all projects, who send it themselves, to a project that was given no directory. A worker inside a server, like a
+/// request that names an agent, asks for an agent.
+pub fn reaches_shared_root(project: &Project, token: &Token, names_agent: bool) -> bool {
+    let is_for_agent = names_agent || token.id == TokenId::WORKERS;
+    !is_for_agent && token.realm == Realm::System && project.settings.workspace_root.is_none()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::{box_id, moment, project};
-    use cardwire_model::{CanonicalJson, CardDraft, Origin};
+    use crate::fixtures::{box_id, moment, project, project_row, token};
+    use cardwire_model::{CanonicalJson, CardDraft, Origin, Scope};
+
+    /// F-40, SEC-06
+    #[test]
+    fn the_shared_root_is_for_those_who_have_a_token_for_all_projects_and_send_by_themselves() {
+        let all = token(Realm::System, &[Scope::Admin]);
+        assert!(reaches_shared_root(&project_row(), &all, false));
+        assert!(!reaches_shared_root(&project_row(), &all, true), "an agent");
+        let bound = token(project().into(), &[Scope::Admin]);
+        assert!(!reaches_shared_root(&project_row(), &bound, false), "a token of the project");
+        let worker = Token { id: TokenId::WORKERS, ..all.clone() };
+        assert!(!reaches_shared_root(&project_row(), &worker, false), "a worker inside the server");
+        let mut placed = project_row();
+        placed.settings.workspace_root = Some("elsewhere".to_owned());
+        assert!(!reaches_shared_root(&placed, &all, false), "a project with a directory by name");
+    }
 
     fn package(n: u128, report: &str, hash: &str) -> Card {
         let content = json!({

@@ -13,6 +13,7 @@ mod lookups;
 mod request;
 mod respond;
 mod router;
+mod seldom;
 mod serve;
 mod sse;
 mod state;

@@ -4,6 +4,7 @@
 //! Invariant: a flood of unknown tokens costs a bounded number of look-ups, and tokens that were accepted lately are looked up
 //! however many unknown ones come from the same address.
 
+use crate::seldom::Seldom;
 use cardwire_model::{Hash256, Timestamp, limits};
 use std::{
     collections::{HashMap, HashSet},
@@ -18,7 +19,6 @@ const FORGOTTEN_MICROS: i64 = 1_000_000 / limits::FAILED_LOOKUPS_PER_SECOND as i
 const SHARE_MICROS: i64 = FORGOTTEN_MICROS * limits::FAILED_LOOKUPS as i64;
 /// Addresses beyond these are counted as one.
 const STRANGERS: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
-const WARN_EVERY_MICROS: i64 = 10_000_000;
 
 /// What a look-up came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,8 +48,10 @@ impl Lookups {
             return Some(Leave { token, counted: None });
         }
         let counted = book.unknown.count(address, now);
-        if counted.is_none() && book.warn(now) {
-            tracing::warn!(%address, "refuses tokens unseen: too many from this address are unknown");
+        if counted.is_none() {
+            book.warnings.tell(now, || {
+                tracing::warn!(%address, "refuses tokens unseen: too many from this address are unknown");
+            });
         }
         counted.map(|counted| Leave { token, counted: Some(counted) })
     }
@@ -81,17 +83,7 @@ impl Lookups {
 struct Book {
     accepted: Accepted,
     unknown: Unknown,
-    warned: Option<Timestamp>,
-}
-
-impl Book {
-    fn warn(&mut self, now: Timestamp) -> bool {
-        let due = self.warned.is_none_or(|last| now.micros() - last.micros() >= WARN_EVERY_MICROS);
-        if due {
-            self.warned = Some(now);
-        }
-        due
-    }
+    warnings: Seldom,
 }
 
 /// Tokens that were accepted lately: those since the last half, and the half before them.

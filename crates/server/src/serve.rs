@@ -8,7 +8,10 @@
 mod guests;
 mod watched;
 
-use crate::tls::{self, TlsError};
+use crate::{
+    seldom::Seldom,
+    tls::{self, TlsError},
+};
 use axum::{
     Router,
     body::{Body, Bytes},
@@ -19,7 +22,7 @@ use cardwire_kernel::{
     Kernel,
     spawn::{Crowd, Stop},
 };
-use cardwire_model::{Timestamp, limits};
+use cardwire_model::limits;
 use futures_util::future::BoxFuture;
 use guests::{Busy, Guest, Guests};
 use hyper::{
@@ -53,9 +56,8 @@ const IDLE: Duration = Duration::from_secs(limits::IDLE_CONNECTION_SECONDS);
 const STOP_REQUESTS: Duration = Duration::from_secs(limits::STOP_REQUESTS_SECONDS);
 /// How long a connection without a request may take to say goodbye.
 const GOODBYE: Duration = Duration::from_millis(500);
-/// Pause after the system could not accept a connection, and between two warnings of the same kind.
+/// Pause after the system could not accept a connection.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
-const WARN_EVERY_MICROS: i64 = 10_000_000;
 
 /// Where a request came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -106,7 +108,7 @@ async fn accept_until(
     mut stop: BoxFuture<'static, ()>,
 ) -> Crowd {
     let (mut crowd, guests) = (Crowd::default(), Arc::new(Guests::new(room)));
-    let mut warnings = Warnings::default();
+    let mut warnings = Seldom::default();
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
@@ -115,7 +117,7 @@ async fn accept_until(
         let (stream, address) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
-                warnings.warn(kernel.now(), || tracing::warn!(%error, "could not accept a connection"));
+                warnings.tell(kernel.now(), || tracing::warn!(%error, "could not accept a connection"));
                 // It may be that the process has no files left.
                 guests.close_oldest();
                 tokio::time::sleep(ACCEPT_AGAIN).await;
@@ -123,14 +125,14 @@ async fn accept_until(
             }
         };
         let Some(guest) = guests.admit(peer(address)) else {
-            warnings.warn(kernel.now(), || {
+            warnings.tell(kernel.now(), || {
                 let open = guests.count();
                 tracing::warn!(%address, open, "refused a connection: too many have a request under way");
             });
             continue;
         };
         if guests.is_full() {
-            warnings.warn(kernel.now(), || {
+            warnings.tell(kernel.now(), || {
                 let open = guests.count();
                 tracing::warn!(%address, open, "too many connections: the oldest without a request are closed");
             });
@@ -145,19 +147,6 @@ fn peer(address: SocketAddr) -> IpAddr {
     match address.ip().to_canonical() {
         IpAddr::V6(ip) => IpAddr::V6((ip.to_bits() >> 64 << 64).into()),
         ip @ IpAddr::V4(_) => ip,
-    }
-}
-
-/// At most one warning in ten seconds: a flood must not fill the log.
-#[derive(Default)]
-struct Warnings(Option<Timestamp>);
-
-impl Warnings {
-    fn warn(&mut self, now: Timestamp, warning: impl FnOnce()) {
-        if self.0.is_none_or(|last| now.micros() - last.micros() >= WARN_EVERY_MICROS) {
-            self.0 = Some(now);
-            warning();
-        }
     }
 }
 

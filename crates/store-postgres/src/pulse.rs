@@ -102,11 +102,14 @@ impl Felt {
 impl Pulse {
     /// With a connection of its own. When somebody gave up waiting, the idle connections of `pools` are left: one of them may
     /// be the one that did not answer.
-    pub(crate) fn start(own: Pool, line: Lifeline, pools: [Pool; 3]) -> Self {
+    ///
+    /// Its connection is there before the first one is used: one that was made later would tell nothing of those before it.
+    pub(crate) async fn start(own: Pool, line: Lifeline, pools: [Pool; 3]) -> Result<Self, StoreError> {
+        ask(&own, &line).await?;
         let felt = Arc::new(Felt { trouble: Mutex::default(), is_distrusted: AtomicBool::new(false) });
         let mut task = JoinSet::new();
         task.spawn(beat(Arc::clone(&felt), own, line, pools));
-        Self { felt, task: Mutex::new(task) }
+        Ok(Self { felt, task: Mutex::new(task) })
     }
 
     /// Fails while the server does not answer.

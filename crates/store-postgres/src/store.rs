@@ -53,7 +53,7 @@ impl PostgresStore {
         selftest::run(&app, &system, &roles).await?;
         let lanes = Lanes::start(app.clone(), lanes, statement_rows);
         let (own, line) = pools.pulse(&roles.system)?;
-        let pulse = Pulse::start(own, line, [app.clone(), log.clone(), system.clone()]);
+        let pulse = Pulse::start(own, line, [app.clone(), log.clone(), system.clone()]).await?;
         Ok(Self { loads: Loads::new(app.clone()), lanes, pulse, app, log, system })
     }
 }

@@ -46,7 +46,7 @@ fn a_server_whose_token_was_revoked_makes_a_new_one_and_says_so() {
     let run = home.cardwire(&["token", "revoke", ids[0]]);
     run.failed(4, "the server's own admin token");
     assert_eq!(server.terminate().code(), Some(0));
-    // Without a server, whoever has another admin token may do it.
+    // While no server runs, the holder of another admin token may revoke the token.
     let mut command = home.command(&["token", "revoke", ids[0]]);
     command.env("CARDWIRE_TOKEN", &next);
     Run::of(command, "").ok();

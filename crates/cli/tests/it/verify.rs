@@ -82,7 +82,7 @@ fn a_row_that_cannot_be_read_is_found() {
     assert!(of("p1")["broken_at"].is_u64(), "{report:#}");
 }
 
-/// F-36, SEC-05: damaged cards are counted and named among those that are not, and reads go on beside them.
+/// F-36, SEC-05: verification counts and names the damaged cards, and goes on with the cards that are whole.
 #[test]
 fn verification_goes_on_after_cards_that_cannot_be_read() {
     let (home, first) = home_with_card();

@@ -6,8 +6,8 @@
 
 use crate::{error::ApiError, request::Request};
 use cardwire_handoff::{FileError, Files, SafePath};
-use cardwire_kernel::HandoffView;
-use cardwire_model::{Project, TokenId};
+use cardwire_kernel::{HandoffView, protocol::handoff::reaches_shared_root};
+use cardwire_model::Project;
 use std::sync::Arc;
 
 /// Files, and whether they are those of all projects.
@@ -30,10 +30,8 @@ impl Root {
     pub(super) async fn of_paths(request: &Request, paths: Vec<SafePath>) -> Result<Self, ApiError> {
         let own = Self::own(request).await?;
         let Some(project) = project(request).await? else { return Ok(own) };
-        let token = &request.by()?.token;
-        // A worker asks for its agents with a token of its own.
-        let by_agent = request.text("agent_id").is_some() || token.id == TokenId::WORKERS;
-        if by_agent || project.settings.workspace_root.is_some() || token.realm.project().is_some() {
+        let names_agent = request.text("agent_id").is_some();
+        if !reaches_shared_root(&project, &request.by()?.token, names_agent) {
             return Ok(own);
         }
         Self::perhaps_shared(request, &project, own, paths).await

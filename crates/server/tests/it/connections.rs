@@ -170,7 +170,8 @@ async fn a_stop_ends_whatever_clients_do() {
     for sent in ["", "GET / HT", &stream, &body] {
         open.push(served.half_open(sent).await);
     }
-    tokio::time::sleep(Duration::from_millis(200)).await;
+    // Connections are taken in the order they came, so those before this one were.
+    assert_eq!(served.status("/projects/p1", token).await, "200");
     drop(served.stop);
     let limit = Duration::from_secs(limits::STOP_REQUESTS_SECONDS + 1);
     timeout(limit, served.ended).await.expect("the stop ends").unwrap().unwrap();

@@ -1,11 +1,12 @@
 //! What a caller is told when the server goes away, refuses or is slow (NF-13).
 
-use crate::scratch::{Scratch, create_project, refusal};
+use crate::scratch::{Connection, Scratch, create_project, refusal};
 use cardwire_model::{Commit, Write};
 use cardwire_store::{Catalog, CommitError, EventFilter, Outage, Store, StoreError};
 use cardwire_store_postgres::{PostgresConfig, PostgresStore};
 use cardwire_testkit::{SeededIds, fixtures::text_card};
 use std::{sync::Arc, time::Duration};
+use tokio::task::JoinHandle;
 
 fn put(project: &cardwire_model::ProjectId, seed: u64) -> Commit {
     let mut commit = Commit::new(project.clone());
@@ -54,23 +55,31 @@ async fn work_goes_on_after_connections_were_cut() {
     store.close().await;
 }
 
+/// A commit that waits for a lock, and who holds that.
+async fn held_up(
+    scratch: &Scratch,
+    store: &Arc<PostgresStore>,
+    commit: Commit,
+) -> (Connection, JoinHandle<Result<(), CommitError>>) {
+    let blocker = scratch.connect(None).await;
+    blocker.client.batch_execute("BEGIN; LOCK TABLE cards IN ACCESS EXCLUSIVE MODE").await.unwrap();
+    let store = Arc::clone(store);
+    let committing = tokio::spawn(async move { store.commit(commit).await });
+    let waiting = "SELECT count(*)::text FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    while scratch.column(waiting).await != ["1"] {
+        tokio::task::yield_now().await;
+    }
+    (blocker, committing)
+}
+
 /// A commit that waits for a lock when its connection is cut: the server says that it gave up, or nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_commit_that_is_cut_off_is_not_called_applied() {
     let scratch = Scratch::new().await;
     let store = Arc::new(scratch.open().await);
     let project = create_project(&store, "p").await;
-    let blocker = scratch.connect(None).await;
-    blocker.client.batch_execute("BEGIN; LOCK TABLE cards IN ACCESS EXCLUSIVE MODE").await.unwrap();
-    let committing = {
-        let (store, commit) = (Arc::clone(&store), put(&project, 1));
-        tokio::spawn(async move { store.commit(commit).await })
-    };
-    let waiting = "SELECT count(*)::text FROM pg_stat_activity
-        WHERE datname = current_database() AND wait_event_type = 'Lock'";
-    while scratch.column(waiting).await != ["1"] {
-        tokio::task::yield_now().await;
-    }
+    let (blocker, committing) = held_up(&scratch, &store, put(&project, 1)).await;
     let kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
         WHERE datname = current_database() AND wait_event_type = 'Lock'";
     scratch.execute(kill).await;
@@ -148,17 +157,7 @@ async fn logs_are_read_while_every_connection_of_tenants_is_taken() {
     config.app_connections = 1;
     let store = Arc::new(PostgresStore::open(config).await.unwrap());
     let project = create_project(&store, "p").await;
-    let blocker = scratch.connect(None).await;
-    blocker.client.batch_execute("BEGIN; LOCK TABLE cards IN ACCESS EXCLUSIVE MODE").await.unwrap();
-    let committing = {
-        let (store, commit) = (Arc::clone(&store), put(&project, 1));
-        tokio::spawn(async move { store.commit(commit).await })
-    };
-    let waiting = "SELECT count(*)::text FROM pg_stat_activity
-        WHERE datname = current_database() AND wait_event_type = 'Lock'";
-    while scratch.column(waiting).await != ["1"] {
-        tokio::task::yield_now().await;
-    }
+    let (blocker, committing) = held_up(&scratch, &store, put(&project, 1)).await;
     let read = async {
         store.last_position(&project).await.unwrap();
         store.events(&project, 0, &EventFilter::default(), 9).await.unwrap();

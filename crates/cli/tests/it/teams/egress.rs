@@ -36,7 +36,7 @@ impl Shared {
         Self { server, token }
     }
 
-    /// What a run of this team comes to, for whoever has the token.
+    /// Runs the team with the project's token; answers the result of the run.
     fn run(&self, team: &Value) -> Value {
         let ask = |method: &str, path: &str, body: &Value| {
             let reply = self.server.request_as(&self.token, method, path, &body.to_string());
