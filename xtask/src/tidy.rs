@@ -9,6 +9,7 @@ mod features;
 mod files;
 mod invariants;
 mod leaks;
+mod links;
 mod sql;
 mod tree;
 
@@ -61,6 +62,8 @@ fn check() -> anyhow::Result<Problems> {
         invariants::are_upheld_and_tested(&files),
         leaks::machine_paths(&files),
         leaks::registry_hosts(&files),
+        links::lead_somewhere(&files),
+        links::rules_are_listed(&files),
     ]
     .concat())
 }
