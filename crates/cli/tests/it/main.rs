@@ -19,6 +19,7 @@ mod fuzz;
 mod handoffs;
 mod knowledge;
 mod lists;
+mod pages;
 mod postgres;
 mod process;
 mod readme;

@@ -15,11 +15,13 @@
 mod everywhere;
 mod home;
 mod http;
+mod paste;
 mod server;
 mod wait;
 
 pub(crate) use everywhere::everywhere;
 pub(crate) use home::{Backend, Home, Run};
 pub(crate) use http::{Reply, exchange};
+pub(crate) use paste::paste;
 pub(crate) use server::{Lines, Server, send_signal};
 pub(crate) use wait::{DEADLINE, eventually};
