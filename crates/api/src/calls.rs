@@ -4,7 +4,7 @@
 use crate::{collect, parse};
 use cardwire_kernel::{
     CallEntry, CallRequest, ComposedCall, ExpandedCall, Purpose, RenderedCall,
-    composer::{compaction, manifest},
+    composer::{compaction, cost, manifest},
     protocol::turn::{Fence, append::check_call_id, without},
 };
 use cardwire_model::{CanonicalJson, Invalid, Layer, Provider};
@@ -198,8 +198,13 @@ pub struct CallContextOut {
     /// Its record, as it is kept.
     #[schema(value_type = Object)]
     pub manifest: CanonicalJson,
-    /// Every card and block that was sent, in order.
+    /// Every card and block that was sent, in order, then what was added (`repair`), and the list of tools (`tools`).
     pub entries: Vec<CallEntryOut>,
+    /// The same by layer, with what comes to the total: first the layers, then `shortened` (what a request for a summary leaves
+    /// out of its cards) and `provider difference` (what the provider counted otherwise).
+    pub rows: Vec<CallRowOut>,
+    /// All rows together: what the provider counted, or the estimate while it has not answered.
+    pub input_tokens: i64,
     /// The messages of the request, rendered again.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<serde_json::Value>>)]
@@ -213,6 +218,39 @@ pub struct CallContextOut {
     /// What is missing, so that it cannot be rendered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
+}
+
+/// What a part of a request came to.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct CallRowOut {
+    /// A layer, `shortened` or `provider difference`.
+    pub layer: &'static str,
+    /// May be below zero where it is no layer.
+    pub tokens: i64,
+}
+
+impl CallRowOut {
+    /// All of a call, so that they come to what was sent.
+    fn all(call: &ExpandedCall) -> Vec<Self> {
+        let of_layer = |layer: &Layer| {
+            let mut entries = call.entries.iter().filter(|entry| entry.layer == *layer).peekable();
+            entries.peek()?;
+            let tokens = entries.map(|entry| i64::from(entry.tokens)).sum();
+            Some(Self { layer: layer.as_str(), tokens })
+        };
+        let mut rows: Vec<_> = Layer::ALL.iter().filter_map(of_layer).collect();
+        let others = [
+            ("shortened", call.rest()),
+            (cost::PROVIDER_DIFFERENCE, call.provider_difference().unwrap_or(0)),
+        ];
+        rows.extend(
+            others
+                .into_iter()
+                .filter(|(_, tokens)| *tokens != 0)
+                .map(|(layer, tokens)| Self { layer, tokens }),
+        );
+        rows
+    }
 }
 
 /// One card or block of a call.
@@ -244,10 +282,13 @@ impl CallContextOut {
             tokens: entry.tokens,
             reason: entry.cause.as_str(),
         };
+        let rows = CallRowOut::all(call);
         let mut out = Self {
             call_id: call.call_id.to_string(),
             manifest: manifest::to_json(&call.manifest)?,
             entries: call.entries.iter().map(entry).collect(),
+            input_tokens: rows.iter().map(|row| row.tokens).sum(),
+            rows,
             messages: None,
             request: None,
             hash_ok: None,

@@ -43,6 +43,7 @@ impl CollectIn {
             share: self.enable_share_context.unwrap_or(true),
             query: self.query,
             overrides: parse::contexts(self.contexts.as_deref())?,
+            offered: None,
         })
     }
 }

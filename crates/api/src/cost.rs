@@ -14,7 +14,9 @@ pub struct CostOut {
     pub by: &'static str,
     /// All together.
     pub total: SpentOut,
-    /// By name, in its order.
+    /// By name, in its order. They come to the total: by layer and card with the rows `answer` (what models said),
+    /// `provider difference` (what the provider counted otherwise than what was shown, and what is left of the cost) and
+    /// `not composed here` (calls that workers made by themselves).
     pub items: Vec<NamedSpentOut>,
 }
 
@@ -23,8 +25,8 @@ pub struct CostOut {
 pub struct SpentOut {
     /// Calls of models that were answered.
     pub calls: u64,
-    /// Tokens sent.
-    pub input_tokens: u64,
+    /// Tokens sent. Below zero in the row `provider difference`, where the provider counted less than what was shown.
+    pub input_tokens: i64,
     /// Those of them that the provider had read before.
     pub cached_tokens: u64,
     /// Tokens answered.

@@ -302,6 +302,10 @@ mod tests {
             expected.extend(["card_id", "created_at", "updated_at"].map(str::to_owned));
             assert_eq!(members(&format!("{name}Out")), expected);
         }
+        // F-01: what a profile may say stands in one more place, for files of teams.
+        let mut profile = members("ProfileIn");
+        profile.insert("system_prompt_template".to_owned());
+        assert_eq!(profile, cardwire_model::PROFILE_KEYS.map(str::to_owned).into());
         let processes = &document["components"]["schemas"]["Process"]["enum"];
         assert_eq!(*processes, json!(team::PROCESSES));
     }

@@ -2,7 +2,7 @@
 
 use crate::{list::list, parse};
 use cardwire_kernel::{NewProfile, protocol::roster::add_agent::AddAgent};
-use cardwire_model::{Agent, CanonicalJson, CardDraft, Invalid, Profile, ProfileName};
+use cardwire_model::{Agent, CanonicalJson, CardDraft, Invalid, PROFILE_KEYS, Profile, ProfileName};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json, value::RawValue};
 use utoipa::ToSchema;
@@ -31,6 +31,10 @@ pub struct ProfileIn {
     /// Tools of the system that its agents may call.
     #[serde(default)]
     pub allowed_internal_tools: Option<Vec<String>>,
+    /// Which of the tools that come with every worker its agents may call besides: `none`, `delegate` or `all`.
+    #[serde(default)]
+    #[schema(pattern = "^(none|delegate|all)$")]
+    pub builtin_tools: Option<String>,
     /// What a turn must end with.
     #[serde(default)]
     pub must_end_with: Option<Vec<String>>,
@@ -48,6 +52,18 @@ pub struct ProfileIn {
 }
 
 impl ProfileIn {
+    /// Reads a body. A member that is not known is told with what was meant.
+    pub fn read(body: &[u8]) -> Result<Self, Invalid> {
+        parse::body(body).map_err(|invalid| {
+            let given: Value = serde_json::from_slice(body).unwrap_or_default();
+            let mut names = given.as_object().into_iter().flat_map(Map::keys);
+            match names.find(|name| !PROFILE_KEYS.contains(&name.as_str())) {
+                Some(name) => Invalid::unknown(name.as_str(), name, &PROFILE_KEYS),
+                None => invalid,
+            }
+        })
+    }
+
     /// The profile with this name in the path, and the content of its card: what the body says, under one name for
     /// each thing. `body` is the same body, whose numbers are kept as they were given.
     pub fn into_profile(
@@ -100,6 +116,9 @@ pub struct ProfileOut {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<String>>)]
     pub allowed_internal_tools: Option<Value>,
+    /// Which of the tools that come with every worker its agents may call besides.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub builtin_tools: Option<String>,
     /// What a turn must end with.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<String>>)]
@@ -136,6 +155,7 @@ impl ProfileOut {
             tags: profile.tags.clone(),
             allowed_tools: take("allowed_tools"),
             allowed_internal_tools: take("allowed_internal_tools"),
+            builtin_tools: text(take("builtin_tools")),
             must_end_with: take("must_end_with"),
             llm_config: take("llm_config"),
             delegation_policy: take("delegation_policy"),

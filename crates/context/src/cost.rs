@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 pub struct Spent {
     /// Calls of models.
     pub calls: u64,
-    /// Tokens sent.
-    pub input_tokens: u64,
+    /// Tokens sent. What a provider counted less than was estimated is below zero.
+    pub input_tokens: i64,
     /// Those of them that the provider had read before.
     pub cached_tokens: u64,
     /// Tokens answered.
@@ -25,7 +25,7 @@ impl Spent {
         let number = |value: Option<&Value>| value.and_then(Value::as_u64).unwrap_or(0);
         Some(Self {
             calls: 1,
-            input_tokens: number(usage.get("input_tokens")),
+            input_tokens: i64::try_from(number(usage.get("input_tokens"))).unwrap_or(i64::MAX),
             cached_tokens: number(usage.get("cached_tokens")),
             output_tokens: number(usage.get("output_tokens")),
             cost_micros: number(metadata.get("cost_micros")),
@@ -50,24 +50,36 @@ pub fn add(sums: &mut Sums, name: impl Into<String>, spent: Spent) {
     sums.entry(name.into()).or_default().add(spent);
 }
 
-/// Shares a call out over what it showed, by tokens. What was answered is nobody's but the call's, and is left out; the cost
-/// of a share is that part of the call's, rounded down.
+/// The row of what models answered.
+pub const ANSWER: &str = "answer";
+/// The row of what the provider counted otherwise than what was shown: more, or less; what it had read before; and what is
+/// left of the cost.
+pub const PROVIDER_DIFFERENCE: &str = "provider difference";
+/// The row of calls that were not composed here, so that nobody knows what they showed.
+pub const UNKNOWN: &str = "not composed here";
+
+/// Shares a call out over what it showed, by tokens. The cost of a share is that part of the call's, rounded down. What was
+/// answered, and what the provider counted otherwise, have rows of their own, so that all rows come to the call again.
 pub fn share(sums: &mut Sums, spent: Spent, shown: &[(String, u32)]) {
     let mut by_name: BTreeMap<&str, u64> = BTreeMap::new();
     for (name, tokens) in shown {
         *by_name.entry(name).or_default() += u64::from(*tokens);
     }
     let total: u64 = by_name.values().sum();
+    let signed = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
+    let mut rest = Spent { calls: 1, output_tokens: 0, ..spent };
+    rest.input_tokens = rest.input_tokens.saturating_sub(signed(total));
     for (name, tokens) in by_name {
-        let part = |of: u64| of.saturating_mul(tokens).checked_div(total).unwrap_or(0);
-        let spent = Spent {
-            calls: 1,
-            input_tokens: tokens,
-            cached_tokens: 0,
-            output_tokens: 0,
-            cost_micros: part(spent.cost_micros),
-        };
-        add(sums, name, spent);
+        let cost = spent.cost_micros.saturating_mul(tokens).checked_div(total).unwrap_or(0);
+        rest.cost_micros = rest.cost_micros.saturating_sub(cost);
+        let share = Spent { calls: 1, input_tokens: signed(tokens), cost_micros: cost, ..Spent::default() };
+        add(sums, name, share);
+    }
+    if rest != (Spent { calls: 1, ..Spent::default() }) {
+        add(sums, PROVIDER_DIFFERENCE, rest);
+    }
+    if spent.output_tokens > 0 {
+        add(sums, ANSWER, Spent { calls: 1, output_tokens: spent.output_tokens, ..Spent::default() });
     }
 }
 
@@ -97,18 +109,36 @@ mod tests {
         );
     }
 
-    /// OB-04
+    /// OB-04, F-05
     #[test]
-    fn a_call_is_shared_out_over_what_it_showed() {
+    fn a_call_is_shared_out_over_what_it_showed_and_all_rows_come_to_it_again() {
         let mut sums = Sums::new();
         let spent =
-            Spent { calls: 1, input_tokens: 999, output_tokens: 5, cost_micros: 100, ..Spent::default() };
+            Spent { calls: 1, input_tokens: 999, output_tokens: 5, cost_micros: 101, cached_tokens: 7 };
         let shown = [("query".to_owned(), 30), ("turn".to_owned(), 10), ("turn".to_owned(), 60)];
         share(&mut sums, spent, &shown);
         assert_eq!((sums["query"].input_tokens, sums["query"].cost_micros), (30, 30));
         assert_eq!((sums["turn"].input_tokens, sums["turn"].cost_micros), (70, 70));
         assert_eq!(sums["turn"].calls, 1, "one call, whatever it showed");
+        let rest = Spent { calls: 1, input_tokens: 899, cached_tokens: 7, cost_micros: 1, output_tokens: 0 };
+        assert_eq!((sums[PROVIDER_DIFFERENCE], sums[ANSWER].output_tokens), (rest, 5));
+        // A provider may count less, or say nothing of what it costs.
+        let less = Spent { calls: 1, input_tokens: 90, ..Spent::default() };
+        share(&mut sums, less, &shown);
         share(&mut sums, spent, &[("empty".to_owned(), 0)]);
         assert_eq!(sums["empty"].cost_micros, 0);
+        let mut all = Spent::default();
+        sums.values().for_each(|row| all.add(*row));
+        assert_eq!((all.input_tokens, all.cached_tokens), (999 + 90 + 999, 14));
+        assert_eq!((all.output_tokens, all.cost_micros), (10, 202));
+    }
+
+    /// F-05
+    #[test]
+    fn a_call_that_the_provider_counts_alike_has_no_row_for_that() {
+        let mut sums = Sums::new();
+        let spent = Spent { calls: 1, input_tokens: 10, cost_micros: 20, ..Spent::default() };
+        share(&mut sums, spent, &[("query".to_owned(), 10)]);
+        assert_eq!(sums.keys().collect::<Vec<_>>(), ["query"]);
     }
 }

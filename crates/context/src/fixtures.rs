@@ -30,7 +30,13 @@ pub(crate) fn json_of(value: &Value) -> CanonicalJson {
     CanonicalJson::from_value(value).unwrap()
 }
 
-fn card(n: usize, metadata: &Value, content: &Value, call: Option<&str>, calls: Option<&Value>) -> Card {
+pub(crate) fn card(
+    n: usize,
+    metadata: &Value,
+    content: &Value,
+    call: Option<&str>,
+    calls: Option<&Value>,
+) -> Card {
     let draft = CardDraft {
         content: json_of(content),
         metadata: json_of(metadata),
@@ -110,6 +116,7 @@ pub(crate) fn piece_of(layer: Layer, card: &Card, index: usize) -> Piece<'_> {
         | Layer::Todo
         | Layer::Compression
         | Layer::Extra
+        | Layer::Tools
         | Layer::Checkpoint => Cause::History,
     };
     Piece {

@@ -62,7 +62,8 @@ pub fn layer_given(key: &str) -> Result<Layer, KeyError> {
         | Layer::SystemPrompt
         | Layer::Checkpoint
         | Layer::Query
-        | Layer::Turn) => Ok(layer),
+        | Layer::Turn
+        | Layer::Tools) => Ok(layer),
     }
 }
 
@@ -74,7 +75,12 @@ pub const fn key_of(layer: Layer) -> Option<&'static str> {
         Layer::Knowledge => Some("knowledge__context"),
         Layer::Todo => Some("todo__context"),
         Layer::Compression => Some("compression__context"),
-        Layer::SystemPrompt | Layer::Extra | Layer::Checkpoint | Layer::Query | Layer::Turn => None,
+        Layer::SystemPrompt
+        | Layer::Extra
+        | Layer::Checkpoint
+        | Layer::Query
+        | Layer::Turn
+        | Layer::Tools => None,
     }
 }
 

@@ -21,6 +21,7 @@ pub mod search;
 pub mod tokens;
 mod vocabulary;
 pub mod why;
+pub mod words;
 
 #[cfg(test)]
 mod fixtures;

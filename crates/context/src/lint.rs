@@ -21,13 +21,20 @@ pub use pairing::Call;
 
 pub(crate) use pairing::{Fate, pair};
 
-use crate::piece::{Piece, Text};
+use crate::{
+    piece::{Piece, Text},
+    render::Template,
+    tokens::{MESSAGE_OVERHEAD, Tokenizer},
+};
 use cardwire_model::{CanonicalJson, CardId, Cause, Provider, Role, Speaker};
 use std::ops::Range;
 use thiserror::Error;
 
 /// The text of the result that stands for one that was never recorded. It has the shape of a `tool.result`.
 pub const NO_RESULT: &str = r#"{"error":{"code":"no_result","message":"no result of this call was recorded"},"result":null,"status":"failed"}"#;
+
+/// The same as a model is told it.
+const NO_RESULT_SAID: &str = "The call failed (no_result): no result of this call was recorded";
 
 /// What the person says when a provider wants a person to begin and nobody did.
 pub const OPENING: &str = "Continue.";
@@ -81,6 +88,21 @@ pub struct NewRepair {
     pub tool_call_id: Option<String>,
     /// What was added: a string, or the content of a `tool.call` or `tool.result`.
     pub content: CanonicalJson,
+}
+
+impl NewRepair {
+    /// What it costs.
+    pub fn tokens(&self, tokenizer: Tokenizer) -> u32 {
+        repair_tokens(&self.content, tokenizer)
+    }
+}
+
+/// What something that was added costs, as a model is told it.
+pub fn repair_tokens(content: &CanonicalJson, tokenizer: Tokenizer) -> u32 {
+    match content.as_str() {
+        NO_RESULT => tokenizer.count_text(NO_RESULT_SAID),
+        _ => tokenizer.count_content(content).saturating_add(MESSAGE_OVERHEAD),
+    }
 }
 
 /// Pieces of which no valid request can be made.
@@ -169,9 +191,22 @@ impl<'a> Linted<'a> {
 
 /// Checks and repairs. The pieces are in the order of [`crate::compose::arrange`].
 pub fn lint<'a>(provider: Provider, pieces: &[Piece<'a>]) -> Result<Linted<'a>, LintError> {
+    lint_as(Template::NOW, provider, pieces)
+}
+
+/// The same for a request of this version.
+pub fn lint_as<'a>(
+    template: Template,
+    provider: Provider,
+    pieces: &[Piece<'a>],
+) -> Result<Linted<'a>, LintError> {
+    let no_result = match template {
+        Template::First => NO_RESULT,
+        Template::Second => NO_RESULT_SAID,
+    };
     let mut pairing = pair(provider, pieces);
     match pairing.fault.take() {
         Some(fault) => Err(fault),
-        None => emit::emit(provider, pieces, pairing),
+        None => emit::emit(provider, pieces, pairing, no_result),
     }
 }

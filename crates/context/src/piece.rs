@@ -4,6 +4,7 @@
 //! request, so that a string is never decoded and encoded again.
 
 use cardwire_model::{BoxId, CanonicalJson, Card, CardId, Cause, Generation, Layer, Message, Speaker};
+use std::borrow::Cow;
 
 /// One part of a context: at most one message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +30,13 @@ pub struct Piece<'a> {
 pub enum Body<'a> {
     /// What a card says.
     Card(&'a Card),
+    /// A card that is told in other words than its own.
+    Told {
+        /// The card.
+        card: &'a Card,
+        /// The words.
+        text: Text<'a>,
+    },
     /// A message that is not kept as a card.
     Message(&'a Message),
     /// A text.
@@ -79,7 +87,12 @@ pub enum Text<'a> {
 impl<'a> Text<'a> {
     /// The text of some content: a string is its own text, null is none, anything else is its canonical JSON.
     pub fn of(content: &'a CanonicalJson) -> Self {
-        match content.as_str() {
+        Self::of_canonical(content.as_str())
+    }
+
+    /// The same of a part of some content.
+    pub(crate) fn of_canonical(text: &'a str) -> Self {
+        match text {
             "null" => Self::Plain(""),
             text if text.starts_with('"') => Self::Encoded(text),
             text => Self::Plain(text),
@@ -97,6 +110,16 @@ impl<'a> Text<'a> {
                     serde_json::from_str::<String>(text).is_ok_and(|text| text.trim().is_empty())
                 }
             },
+        }
+    }
+
+    /// The text itself.
+    pub fn decoded(self) -> Cow<'a, str> {
+        match self {
+            Self::Plain(text) => Cow::Borrowed(text),
+            Self::Encoded(text) => {
+                serde_json::from_str::<String>(text).map_or(Cow::Borrowed(text), Cow::Owned)
+            }
         }
     }
 
@@ -118,7 +141,9 @@ impl<'a> Piece<'a> {
     pub fn speaker(&self) -> Speaker {
         match (self.reference, self.body) {
             (Reference::Block(_), _) => Speaker::System,
-            (Reference::Card { .. } | Reference::Given, Body::Card(card)) => Speaker::from(card.role),
+            (Reference::Card { .. } | Reference::Given, Body::Card(card) | Body::Told { card, .. }) => {
+                Speaker::from(card.role)
+            }
             (Reference::Card { .. } | Reference::Given, Body::Message(message)) => message.speaker,
             (Reference::Card { .. } | Reference::Given, Body::Text { speaker, .. }) => speaker,
         }
@@ -127,8 +152,9 @@ impl<'a> Piece<'a> {
     /// What is said. A `tool.call` card says nothing: its content is the call.
     pub fn text(&self) -> Text<'a> {
         match self.body {
-            Body::Card(_) if self.is_call_card() => Text::Plain(""),
+            Body::Card(_) | Body::Told { .. } if self.is_call_card() => Text::Plain(""),
             Body::Card(card) => Text::of(&card.content),
+            Body::Told { text, .. } => text,
             Body::Message(message) => Text::of(&message.content),
             Body::Text { text, .. } => Text::Plain(text),
         }
@@ -137,7 +163,7 @@ impl<'a> Piece<'a> {
     /// The list of tool calls, as it was given.
     pub fn tool_calls(&self) -> Option<&'a CanonicalJson> {
         match self.body {
-            Body::Card(card) => card.tool_calls.as_ref(),
+            Body::Card(card) | Body::Told { card, .. } => card.tool_calls.as_ref(),
             Body::Message(message) => message.tool_calls.as_ref(),
             Body::Text { .. } => None,
         }
@@ -146,7 +172,7 @@ impl<'a> Piece<'a> {
     /// Which call it answers, or makes if it is a `tool.call` card.
     pub fn tool_call_id(&self) -> Option<&'a str> {
         let id = match self.body {
-            Body::Card(card) => card.tool_call_id.as_deref(),
+            Body::Card(card) | Body::Told { card, .. } => card.tool_call_id.as_deref(),
             Body::Message(message) => message.tool_call_id.as_deref(),
             Body::Text { .. } => None,
         };
@@ -157,7 +183,7 @@ impl<'a> Piece<'a> {
     pub fn name(&self) -> Option<&'a str> {
         match self.body {
             Body::Message(message) => message.name.as_deref(),
-            Body::Card(_) | Body::Text { .. } => None,
+            Body::Card(_) | Body::Told { .. } | Body::Text { .. } => None,
         }
     }
 
@@ -165,7 +191,7 @@ impl<'a> Piece<'a> {
     pub fn card_id(&self) -> Option<CardId> {
         match (self.reference, self.body) {
             (Reference::Block(id) | Reference::Card { id, .. }, _) => Some(id),
-            (Reference::Given, Body::Card(card)) => Some(card.id),
+            (Reference::Given, Body::Card(card) | Body::Told { card, .. }) => Some(card.id),
             (Reference::Given, Body::Message(_) | Body::Text { .. }) => None,
         }
     }
@@ -174,8 +200,13 @@ impl<'a> Piece<'a> {
     pub fn message_id(&self) -> Option<&'a str> {
         match self.body {
             Body::Message(message) => message.id.as_deref(),
-            Body::Card(_) | Body::Text { .. } => None,
+            Body::Card(_) | Body::Told { .. } | Body::Text { .. } => None,
         }
+    }
+
+    /// What another agent said or came to, in words made for whoever reads it.
+    pub fn is_retold(&self) -> bool {
+        matches!(self.body, Body::Told { .. }) && self.speaker() == Speaker::Ai
     }
 
     /// Nothing is said. It may still carry calls.
@@ -186,7 +217,9 @@ impl<'a> Piece<'a> {
     /// The model's call of one tool, as a card of its own.
     pub fn is_call_card(&self) -> bool {
         match self.body {
-            Body::Card(card) => self.speaker() == Speaker::Ai && card.kind.as_str() == "tool.call",
+            Body::Card(card) | Body::Told { card, .. } => {
+                self.speaker() == Speaker::Ai && card.kind.as_str() == "tool.call"
+            }
             Body::Message(_) | Body::Text { .. } => false,
         }
     }

@@ -115,7 +115,7 @@ impl Allowed {
             Layer::Compression => self.compression,
             Layer::Extra => self.extra,
             Layer::Checkpoint => self.checkpoint,
-            Layer::SystemPrompt | Layer::Query | Layer::Turn => true,
+            Layer::SystemPrompt | Layer::Query | Layer::Turn | Layer::Tools => true,
         }
     }
 }

@@ -12,8 +12,36 @@ use crate::piece::Text;
 use cardwire_model::{CanonicalJson, Hash256, Provider};
 use serde_json::{Map, Value};
 
-/// Which version of composer, linter and renderer makes these bytes. Changes with every change of the bytes.
-pub const TEMPLATE: &str = "cw-1";
+/// Which version of composer, linter and renderer makes these bytes. Changes with every change of the bytes. Requests of
+/// earlier versions are rendered as they were.
+pub const TEMPLATE: &str = Template::NOW.as_str();
+
+/// A version of composer, linter and renderer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Template {
+    /// Everything is told as it is kept.
+    First,
+    /// Answers of tools, what agents came to, and who gave the work are told in sentences ([`crate::words`]).
+    Second,
+}
+
+impl Template {
+    /// The one that makes new requests.
+    pub const NOW: Self = Self::Second;
+
+    /// The name in manifests.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::First => "cw-1",
+            Self::Second => "cw-2",
+        }
+    }
+
+    /// The one with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::First, Self::Second].into_iter().find(|one| one.as_str() == name)
+    }
+}
 
 /// What a request says besides its messages.
 #[derive(Debug, Clone, Copy)]
@@ -73,17 +101,21 @@ mod tests {
     use super::*;
     use crate::{
         fixtures::{PROVIDERS, call, history, human, json_of},
-        lint::lint,
+        lint::lint_as,
     };
     use serde_json::json;
 
     fn body(provider: Provider, params: &Value, tools: Option<&Value>) -> String {
+        body_as(Template::NOW, provider, params, tools)
+    }
+
+    fn body_as(template: Template, provider: Provider, params: &Value, tools: Option<&Value>) -> String {
         let cards = [human(1, "say \"hi\"\n"), call(2, "c1")];
         let pieces = history(&cards);
         let tools = tools.map(json_of);
         let params = params.as_object().unwrap();
         let spec = RequestSpec { provider, model: "m-1", params, tools: tools.as_ref() };
-        String::from_utf8(render(&lint(provider, &pieces).unwrap(), &spec)).unwrap()
+        String::from_utf8(render(&lint_as(template, provider, &pieces).unwrap(), &spec)).unwrap()
     }
 
     /// RP-01, NF-11
@@ -92,14 +124,24 @@ mod tests {
         let params =
             json!({ "top_p": 1.0, "max_tokens": 7, "a": { "z": 1, "b": 2 }, "messages": [], "model": "x" });
         let tools = json!([{ "name": "look" }]);
-        insta::assert_snapshot!(body(Provider::OpenAiChat, &params, Some(&tools)), @r#"{"model":"m-1","messages":[{"role":"user","content":"say \"hi\"\n"},{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"look","arguments":"{\"at\":1}"}}]},{"role":"tool","tool_call_id":"c1","content":"{\"error\":{\"code\":\"no_result\",\"message\":\"no result of this call was recorded\"},\"result\":null,\"status\":\"failed\"}"}],"tools":[{"name":"look"}],"a":{"b":2,"z":1},"max_tokens":7,"top_p":1}"#);
-        insta::assert_snapshot!(body(Provider::AnthropicMessages, &params, Some(&tools)), @r#"{"model":"m-1","messages":[{"role":"user","content":[{"type":"text","text":"say \"hi\"\n"}]},{"role":"assistant","content":[{"type":"tool_use","id":"c1","name":"look","input":{"at":1}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"{\"error\":{\"code\":\"no_result\",\"message\":\"no result of this call was recorded\"},\"result\":null,\"status\":\"failed\"}"}]}],"tools":[{"name":"look"}],"max_tokens":7,"a":{"b":2,"z":1},"top_p":1}"#);
+        insta::assert_snapshot!(body(Provider::OpenAiChat, &params, Some(&tools)), @r#"{"model":"m-1","messages":[{"role":"user","content":"say \"hi\"\n"},{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"look","arguments":"{\"at\":1}"}}]},{"role":"tool","tool_call_id":"c1","content":"The call failed (no_result): no result of this call was recorded"}],"tools":[{"name":"look"}],"a":{"b":2,"z":1},"max_tokens":7,"top_p":1}"#);
+        insta::assert_snapshot!(body(Provider::AnthropicMessages, &params, Some(&tools)), @r#"{"model":"m-1","messages":[{"role":"user","content":[{"type":"text","text":"say \"hi\"\n"}]},{"role":"assistant","content":[{"type":"tool_use","id":"c1","name":"look","input":{"at":1}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"The call failed (no_result): no result of this call was recorded"}]}],"tools":[{"name":"look"}],"max_tokens":7,"a":{"b":2,"z":1},"top_p":1}"#);
+    }
+
+    /// RP-02: what was sent stays as it was sent.
+    #[test]
+    fn a_request_of_an_earlier_build_has_its_bytes() {
+        let first = |provider| body_as(Template::First, provider, &json!({ "max_tokens": 7 }), None);
+        insta::assert_snapshot!(first(Provider::OpenAiChat), @r#"{"model":"m-1","messages":[{"role":"user","content":"say \"hi\"\n"},{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"look","arguments":"{\"at\":1}"}}]},{"role":"tool","tool_call_id":"c1","content":"{\"error\":{\"code\":\"no_result\",\"message\":\"no result of this call was recorded\"},\"result\":null,\"status\":\"failed\"}"}],"max_tokens":7}"#);
+        assert!(
+            first(Provider::AnthropicMessages).contains(r#""content":"{\"error\":{\"code\":\"no_result\""#)
+        );
     }
 
     /// OB-01
     #[test]
     fn a_history_with_calls_declares_its_tools_to_anthropic() {
-        insta::assert_snapshot!(body(Provider::AnthropicMessages, &json!({}), None), @r#"{"model":"m-1","messages":[{"role":"user","content":[{"type":"text","text":"say \"hi\"\n"}]},{"role":"assistant","content":[{"type":"tool_use","id":"c1","name":"look","input":{"at":1}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"{\"error\":{\"code\":\"no_result\",\"message\":\"no result of this call was recorded\"},\"result\":null,\"status\":\"failed\"}"}]}],"tools":[{"name":"look","input_schema":{"type":"object"}}],"tool_choice":{"type":"none"},"max_tokens":4096}"#);
+        insta::assert_snapshot!(body(Provider::AnthropicMessages, &json!({}), None), @r#"{"model":"m-1","messages":[{"role":"user","content":[{"type":"text","text":"say \"hi\"\n"}]},{"role":"assistant","content":[{"type":"tool_use","id":"c1","name":"look","input":{"at":1}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"The call failed (no_result): no result of this call was recorded"}]}],"tools":[{"name":"look","input_schema":{"type":"object"}}],"tool_choice":{"type":"none"},"max_tokens":4096}"#);
         let none = body(Provider::OpenAiChat, &json!({}), Some(&json!([])));
         assert!(!none.contains("\"tools\""), "{none}");
     }

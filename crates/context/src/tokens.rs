@@ -1,6 +1,6 @@
 //! Counting tokens: the model's own tokenizer where it is known, else the documented estimate (LD-06).
 
-use crate::vocabulary;
+use crate::{piece::Text, vocabulary};
 use cardwire_model::{CanonicalJson, Card, Message, token_count};
 
 /// What every message costs besides its text: role, separators, the start of the next message. OpenAI documents 3 to 4.
@@ -78,6 +78,11 @@ impl Tokenizer {
     /// Tokens of a message.
     pub fn count_message(self, message: &Message) -> u32 {
         self.with_calls(self.count_content(&message.content), message.tool_calls.as_ref())
+    }
+
+    /// Tokens of a card that is told in these words, as a message.
+    pub fn count_told(self, text: Text<'_>, card: &Card) -> u32 {
+        self.with_calls(self.count(&text.decoded()), card.tool_calls.as_ref())
     }
 
     /// Tokens of a text as a message.

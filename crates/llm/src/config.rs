@@ -5,7 +5,7 @@
 
 use crate::{ChatModel, ModelInfo, Prices, Remote, Retry, Script, Scripted, http, with_retry};
 use cardwire_egress::{Asker, Door};
-use cardwire_model::{Provider, limits};
+use cardwire_model::{Provider, check_model_settings, limits};
 use reqwest::Url;
 use secrecy::SecretString;
 use serde::Deserialize;
@@ -22,7 +22,8 @@ const MAX_RETRIES: u32 = 10;
 const RETRY_BASE: Duration = Duration::from_millis(500);
 const RETRY_MAX: Duration = Duration::from_secs(30);
 
-/// What is said about a model. Other fields belong to others, and are passed over.
+/// What is said about a model. Other fields belong to others, or are options of the provider; which there are is checked
+/// where they are written ([`check`]).
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct ModelConfig {
     /// `openai`, `openai-chat`, `anthropic`, `anthropic-messages` or `scripted`.
@@ -82,6 +83,11 @@ pub fn build(config: &Value, door: &Door, asker: Asker<'_>) -> Result<Arc<dyn Ch
 
 /// Whether this object describes a model, as far as can be said without its key and without asking anybody.
 pub fn check(config: &Value) -> Result<(), ConfigError> {
+    check_model_settings(config, "model").map_err(|invalid| {
+        let reason = invalid.to_string();
+        let field = invalid.field_name();
+        ConfigError::new(field, reason.strip_prefix(&format!("{field}: ")).unwrap_or(&reason))
+    })?;
     let config = ModelConfig::parse(config)?;
     match config.kind()? {
         Kind::Remote(provider) => {

@@ -7,6 +7,7 @@
 pub mod asking;
 pub mod audit;
 pub mod batch;
+pub mod builtin_tools;
 pub mod cancel;
 pub mod card;
 pub mod card_box;
@@ -23,6 +24,8 @@ pub mod json;
 pub mod limits;
 pub mod manifest;
 pub mod message;
+pub mod model_settings;
+pub mod nearest;
 pub mod passage;
 pub mod path;
 pub mod project;
@@ -42,6 +45,7 @@ pub mod web_address;
 
 pub use audit::{AuditAction, AuditRow, AuditVerdict, ChainHead, NewAudit};
 pub use batch::{Batch, BatchStatus, Branch, BranchEnd, BranchKey, BranchStatus, CloseReason, Grant, Sweep};
+pub use builtin_tools::{BuiltinTools, built_in_tools, every_built_in_tool};
 pub use cancel::{CancelFlag, Cancelled};
 pub use card::{Card, CardDraft, CardKind, Origin, Role};
 pub use card_box::{BoxHead, Entry, EntrySource, Generation, Item, NewBox, Segment};
@@ -58,6 +62,8 @@ pub use manifest::{
     Cause, Layer, Manifest, ManifestEntry, Omission, Placement, Provider, Repair, Source, Stretch,
 };
 pub use message::{Message, Speaker};
+pub use model_settings::{check_model_settings, model_params};
+pub use nearest::nearest;
 pub use passage::{Embedding, Passage, PassageKind, Shelf};
 pub use path::{SafePath, UnsafePath};
 pub use project::{
@@ -66,8 +72,9 @@ pub use project::{
 };
 pub use resource::{Resource, ResourceKind};
 pub use roster::{
-    ALLOWED_TOOLS, Agent, IdentityAction, IdentityEdge, MCP_SEPARATOR, Profile, TOOL_LISTS, allows_tool,
-    names_tool,
+    ALLOWED_INTERNAL_TOOLS, ALLOWED_TOOLS, Agent, BUILTIN_TOOLS, IdentityAction, IdentityEdge, MCP_SEPARATOR,
+    PROFILE_KEYS, Profile, TOOL_LISTS, all_of_server, allows_tool, check_tool_entries, names_tool,
+    names_tools, tool_entries,
 };
 pub use session::{Checkpoint, Former, Seen, Session, SessionKey};
 pub use slug::{

@@ -173,8 +173,14 @@ pub const TOOL_ANSWER_BYTES: usize = 512 * KIB;
 pub const RETRY_AFTER_SECONDS: u64 = 120;
 /// Longest name of a tool that a model is offered; providers take no longer one.
 pub const OFFERED_NAME_CHARS: usize = 64;
+/// Most profiles that a model is told of beside the tools that give work to their agents.
+pub const OFFERED_PROFILES: usize = 32;
 /// Most MCP servers of one worker.
 pub const MCP_SERVERS: usize = 64;
+/// How much is kept of what the program of an MCP server last said on standard error.
+pub const MCP_LAST_WORDS_BYTES: usize = 600;
+/// How many lines of it are told.
+pub const MCP_LAST_WORDS_LINES: usize = 8;
 /// Most tools of one MCP server.
 pub const MCP_TOOLS: usize = 128;
 /// Longest description and schema of a tool of an MCP server, together.

@@ -29,6 +29,8 @@ names! {
         Query = "query",
         /// What this turn has said and been told since.
         Turn = "turn",
+        /// What the model may call: sent beside the messages.
+        Tools = "tools",
     }
 }
 

@@ -1,8 +1,8 @@
 //! The roster: agents, the profiles they have, and how they came to be (PM-02).
 
 use crate::{
-    AgentId, BoxId, CanonicalJson, CardId, Channel, EdgeId, ProfileName, Revision, StepId, Timestamp,
-    WorkerTarget, inbox::names,
+    AgentId, BoxId, BuiltinTools, CanonicalJson, CardId, Channel, EdgeId, Invalid, ProfileName, ResourceName,
+    Revision, StepId, Timestamp, WorkerTarget, inbox::names, limits::NAME_CHARS,
 };
 
 /// A named configuration. Its text is a `sys.profile` card in the profile's box.
@@ -88,21 +88,56 @@ pub struct IdentityEdge {
     pub created_at: Timestamp,
 }
 
-/// Whether a profile's `allowed_tools` and `allowed_internal_tools` let its agents call a tool. A profile that has neither
-/// list allows everything.
+/// Whether a profile lets its agents call a tool. What it says of the tools that come with every worker (`builtin_tools`) and
+/// the tools that it names go together; a profile that says nothing of either forbids nothing.
 pub fn allows_tool(profile: &serde_json::Value, tool: &str) -> bool {
-    let has_list = TOOL_LISTS.iter().any(|name| profile.get(*name).is_some_and(serde_json::Value::is_array));
-    !has_list || names_tool(profile, tool)
+    let is_in_set = match BuiltinTools::of(profile) {
+        Some(set) => set.has(tool),
+        None => !TOOL_LISTS.iter().any(|name| names_tools(profile, name)),
+    };
+    is_in_set || names_tool(profile, tool)
+}
+
+/// Whether a profile has one of the lists.
+pub fn names_tools(profile: &serde_json::Value, list: &str) -> bool {
+    profile.get(list).is_some_and(serde_json::Value::is_array)
 }
 
 /// Whether one of these lists names a tool: by its name, or as one of all tools of an MCP server (`server__*`).
 pub fn names_tool(profile: &serde_json::Value, tool: &str) -> bool {
-    let entries = TOOL_LISTS.iter().filter_map(|name| profile.get(*name)?.as_array()).flatten();
     let server = tool.split_once(MCP_SEPARATOR).map(|(server, _)| server);
-    entries.filter_map(serde_json::Value::as_str).any(|entry| {
-        let of_server = entry.strip_suffix('*').and_then(|start| start.strip_suffix(MCP_SEPARATOR));
-        entry == tool || (of_server.is_some() && of_server == server)
+    tool_entries(profile)
+        .any(|(_, entry)| entry == tool || (server.is_some() && all_of_server(entry) == server))
+}
+
+/// What the lists of a profile name, each with its place.
+pub fn tool_entries(profile: &serde_json::Value) -> impl Iterator<Item = (String, &str)> {
+    TOOL_LISTS.iter().flat_map(move |list| {
+        let entries = profile.get(*list).and_then(serde_json::Value::as_array).into_iter().flatten();
+        let placed = entries.enumerate();
+        placed.filter_map(move |(index, entry)| Some((format!("{list}/{index}"), entry.as_str()?)))
     })
+}
+
+/// The server of which an entry names all tools.
+pub fn all_of_server(entry: &str) -> Option<&str> {
+    entry.strip_suffix('*')?.strip_suffix(MCP_SEPARATOR).filter(|server| !server.is_empty())
+}
+
+/// Refuses entries that can name no tool, whatever there is (F-02).
+pub fn check_tool_entries(profile: &serde_json::Value) -> Result<(), Invalid> {
+    let is_name = |entry: &str| entry.parse::<ResourceName>().is_ok();
+    match tool_entries(profile).find(|(_, entry)| !is_name(all_of_server(entry).unwrap_or(entry))) {
+        Some((place, entry)) => {
+            let entry: String = entry.chars().take(NAME_CHARS).collect();
+            let reason = format!(
+                "`{entry}` can name no tool: write its name, SERVER{MCP_SEPARATOR}TOOL for a tool of an MCP server, or \
+                 SERVER{MCP_SEPARATOR}* for all of them"
+            );
+            Err(Invalid::field(place, reason))
+        }
+        None => Ok(()),
+    }
 }
 
 /// What stands between an MCP server and its tool in the name of the tool.
@@ -111,12 +146,34 @@ pub const MCP_SEPARATOR: &str = "__";
 /// The member of a profile that names tools of any kind.
 pub const ALLOWED_TOOLS: &str = "allowed_tools";
 
+/// The member of a profile that names tools which come with every worker.
+pub const ALLOWED_INTERNAL_TOOLS: &str = "allowed_internal_tools";
+
 /// The members of a profile that name tools.
-pub const TOOL_LISTS: [&str; 2] = [ALLOWED_TOOLS, "allowed_internal_tools"];
+pub const TOOL_LISTS: [&str; 2] = [ALLOWED_TOOLS, ALLOWED_INTERNAL_TOOLS];
+
+/// The member of a profile that chooses a set of the tools that come with every worker.
+pub const BUILTIN_TOOLS: &str = "builtin_tools";
+
+/// What a profile may say.
+pub const PROFILE_KEYS: [&str; 12] = [
+    "name",
+    "worker_target",
+    "system_prompt",
+    "system_prompt_template",
+    "tags",
+    ALLOWED_TOOLS,
+    ALLOWED_INTERNAL_TOOLS,
+    BUILTIN_TOOLS,
+    "must_end_with",
+    "llm_config",
+    "delegation_policy",
+    "description",
+];
 
 #[cfg(test)]
 mod tests {
-    use super::{allows_tool, names_tool};
+    use super::{allows_tool, check_tool_entries, names_tool};
     use serde_json::json;
 
     #[test]
@@ -129,6 +186,31 @@ mod tests {
         let both = json!({ "allowed_tools": ["look"], "allowed_internal_tools": ["fork_join"] });
         assert!(allows_tool(&both, "look") && allows_tool(&both, "fork_join"));
         assert!(!allows_tool(&both, "read_box"));
+    }
+
+    /// F-09: the set that is chosen and the tools that are named go together.
+    #[test]
+    fn a_set_of_built_in_tools_is_chosen_apart_from_the_tools_that_are_named() {
+        let both = json!({ "builtin_tools": "delegate", "allowed_tools": ["publish"] });
+        assert!(["fork_join", "publish"].iter().all(|tool| allows_tool(&both, tool)));
+        assert!(!allows_tool(&both, "plan_todo") && !allows_tool(&both, "look"));
+        let none = json!({ "builtin_tools": "none" });
+        assert!(!allows_tool(&none, "fork_join") && !allows_tool(&none, "look"));
+        let more = json!({ "builtin_tools": "none", "allowed_internal_tools": ["ask_human"] });
+        assert!(allows_tool(&more, "ask_human") && !allows_tool(&more, "plan_todo"));
+        let all = json!({ "builtin_tools": "all", "allowed_tools": [] });
+        assert!(allows_tool(&all, "plan_todo") && !allows_tool(&all, "write_files"));
+    }
+
+    /// F-02
+    #[test]
+    fn an_entry_that_can_name_no_tool_is_refused_by_its_place() {
+        let good = json!({ "allowed_tools": ["look", "files__*", "files__read"], "allowed_internal_tools": ["fork_join"] });
+        assert_eq!(check_tool_entries(&good), Ok(()));
+        for wrong in ["*", "__*", "fil*", "", "a b", "a.b", "web search__*"] {
+            let refused = check_tool_entries(&json!({ "allowed_tools": ["look", wrong] })).unwrap_err();
+            assert_eq!(refused.field_name(), "allowed_tools/1", "{wrong}");
+        }
     }
 
     #[test]

@@ -7,7 +7,9 @@ pub mod team;
 pub mod tool;
 
 use crate::{Rejection, handover::recipe::Recipe};
-use cardwire_model::{CanonicalJson, Invalid, InvalidCode, ResourceKind, ResourceName};
+use cardwire_model::{
+    CanonicalJson, Invalid, InvalidCode, ResourceKind, ResourceName, credential::check_no_secrets,
+};
 use serde_json::{Map, Value};
 
 /// Names that mean something by themselves (PM-20).
@@ -29,6 +31,10 @@ pub const fn rival(kind: ResourceKind) -> Option<ResourceKind> {
 
 /// Whether the text is a document of this kind. The refusal names the member.
 pub fn check(kind: ResourceKind, content: &CanonicalJson) -> Result<(), Invalid> {
+    // Packages and plans are what agents and people say in their work; these are settings, written by hand.
+    if let ResourceKind::Tool | ResourceKind::Recipe | ResourceKind::Team | ResourceKind::HandoffType = kind {
+        check_no_secrets(&content.to_value())?;
+    }
     match kind {
         ResourceKind::Tool => {
             tool::Tool::parse(content)?;
@@ -74,7 +80,7 @@ fn object<'a>(field: &str, value: &'a Value) -> Result<&'a Map<String, Value>, I
 /// Refuses members that nobody would read: most are misspelt.
 pub(crate) fn only(members: &Map<String, Value>, known: &[&str], within: &str) -> Result<(), Invalid> {
     match members.keys().find(|name| !known.contains(&name.as_str())) {
-        Some(name) => Err(Invalid::field(format!("{within}{name}"), "is not known")),
+        Some(name) => Err(Invalid::unknown(format!("{within}{name}"), name, known)),
         None => Ok(()),
     }
 }

@@ -8,7 +8,7 @@ use crate::{
     card::{self, Answer},
     compact,
     desk::{Composed, Desk, Ending},
-    mcp::Mcp,
+    mcp::{Mcp, Served},
     models::Models,
     profile::{Profile, RunLimits},
     profiles::Profiles,
@@ -18,7 +18,7 @@ use crate::{
         Bench, NOTICES, Outcome, approval,
         external::External,
         fields::Field,
-        handoffs, handover,
+        handover, missing,
         offer::{self, Offered, Tools},
         submit,
     },
@@ -26,7 +26,11 @@ use crate::{
     trouble::Trouble,
 };
 use cardwire_llm::{ChatModel, ModelAnswer, ModelError, ModelInfo, ModelRequest, StopReason, ToolCall};
-use cardwire_model::{Invalid, Provider, limits};
+use cardwire_model::{
+    BUILTIN_TOOLS, BuiltinTools, Invalid, Provider, built_in_tools,
+    builtin_tools::{HANDOFF_WRITING, PMO_TOOLS},
+    limits, model_params,
+};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::{
@@ -120,8 +124,7 @@ async fn past(desk: &Desk, turn_id: &str) -> Result<Transcript, Trouble> {
 struct ComposeRequest<'a> {
     #[serde(flatten)]
     request: Value,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tools: Option<Tools<'a>>,
+    tools: Tools<'a>,
 }
 
 struct Turn<'a> {
@@ -153,7 +156,10 @@ impl Turn<'_> {
                 return self.desk.fail("max_steps", &message).await;
             }
             if offers.is_none() {
-                offers = Some(self.offers().await?);
+                match self.offers().await? {
+                    Ok(there) => offers = Some(there),
+                    Err(missing) => return self.desk.fail(missing::CODE, &missing).await,
+                }
             }
             let offers = offers.as_deref().unwrap_or_default();
             match self.think(step, offers, &transcript).await? {
@@ -309,11 +315,9 @@ impl Turn<'_> {
         // What the run says of them is said over the profile's.
         let own = settings["llm_config"]["params"].as_object();
         params.extend(own.cloned().unwrap_or_default());
-        let given = self.bench.profile.model().map_or(&Value::Null, |config| &config["params"]["max_tokens"]);
-        if info.provider == Provider::AnthropicMessages
-            && given.is_null()
-            && !params.contains_key("max_tokens")
-        {
+        let given =
+            self.bench.profile.model().is_some_and(|config| model_params(config).contains_key("max_tokens"));
+        if info.provider == Provider::AnthropicMessages && !given && !params.contains_key("max_tokens") {
             // This provider takes no request without it.
             params.insert("max_tokens".to_owned(), 4096.into());
         }
@@ -325,16 +329,16 @@ impl Turn<'_> {
         if let Value::Array(without) = &settings["without_layers"] {
             request["without"] = without.clone().into();
         }
-        let tools = (!offers.is_empty()).then_some(Tools { offers, provider: info.provider });
-        ComposeRequest { request, tools }
+        // Also an empty list: the model is told of what it is offered, and of nothing else.
+        ComposeRequest { request, tools: Tools { offers, provider: info.provider } }
     }
 
-    /// What the model may call.
-    async fn offers(&self) -> Result<Vec<Offered>, Trouble> {
+    /// What the model may call, or why its turn cannot begin: a tool that its profile names is not there (F-02).
+    async fn offers(&self) -> Result<Result<Vec<Offered>, String>, Trouble> {
         let (profile, settings) = (self.bench.profile, &self.desk.lease.runtime_config);
         // A role that is told everything in its input and answers in plain words needs no tools (KN-01).
         if settings["tools"] == Value::Bool(false) {
-            return Ok(vec![]);
+            return Ok(Ok(vec![]));
         }
         let mut offers = vec![];
         if !self.bench.required.is_empty() || profile.must_end_with().contains(&submit::NAME) {
@@ -344,30 +348,49 @@ impl Turn<'_> {
             let text = |name: &str| delegate[name].as_str().unwrap_or_default();
             offers.push(Offered::Made(offer::delegate_offer(text("id"), text("description"))));
         }
-        let writing = handoffs::WRITING.into_iter().filter(|name| profile.names(name));
-        let built_in = offer::built_in_names().filter(|name| profile.allows(name)).chain(writing);
-        offers.extend(built_in.map(Offered::BuiltIn));
+        offers.extend(self.built_in());
+        let mut served = Served::default();
         if self.bench.record.is_none() {
             let seconds = self.bench.limits.tool_seconds;
             let (some, may) =
                 (|server: &str| profile.names_some_of(server), |tool: &str| profile.names(tool));
-            offers.extend(self.bench.mcp.offers(some, may, seconds).await.into_iter().map(Offered::Made));
+            served = self.bench.mcp.offers(some, may, seconds).await;
+            offers.extend(served.offers.iter().cloned().map(Offered::Made));
         }
         // A document of the same name as an MCP server's tool says how it is called, not what it is.
         for name in profile.named_tools() {
-            if offers.iter().any(|offer| offer.name() == name) {
-                continue;
-            }
-            if name.len() > limits::OFFERED_NAME_CHARS {
-                // A provider would refuse the whole request.
-                tracing::warn!(tool = name, "a tool is not offered: its name is longer than providers take");
+            // A provider would refuse the whole request for a longer name.
+            if name.len() > limits::OFFERED_NAME_CHARS || offers.iter().any(|offer| offer.name() == name) {
                 continue;
             }
             if let Some(document) = self.bench.document(name).await? {
                 offers.push(Offered::Made(offer::document_offer(name, &document)));
             }
         }
-        Ok(offers)
+        // What is on record was there.
+        let missing = match self.bench.record {
+            Some(_) => None,
+            None => missing::missing(&self.bench, &offers, &served).await?,
+        };
+        Ok(missing.map_or(Ok(offers), Err))
+    }
+
+    /// The tools that come with every worker and are offered in this turn. Who hands nothing on is told of no tool for it.
+    fn built_in(&self) -> Vec<Offered> {
+        let (profile, settings) = (self.bench.profile, &self.desk.lease.runtime_config);
+        let open = settings[BUILTIN_TOOLS].as_str().and_then(BuiltinTools::from_name);
+        let open = open.unwrap_or(BuiltinTools::None);
+        let hands_on = settings["hands_on"] != Value::Bool(false);
+        let is_offered = |name: &&str| match HANDOFF_WRITING.contains(name) {
+            true => profile.names(name),
+            false => profile.is_offered(name, open) && (hands_on || !PMO_TOOLS.contains(name)),
+        };
+        let profiles: Vec<&Value> = settings["profiles"].as_array().into_iter().flatten().collect();
+        let may_give_to =
+            |named: &&Value| named["name"].as_str().is_some_and(|name| profile.may_give_to(name));
+        let profiles: Vec<&Value> = profiles.into_iter().filter(may_give_to).collect();
+        let names = built_in_tools().chain(HANDOFF_WRITING).filter(is_offered);
+        names.map(|name| offer::built_in_offer(name, &profiles)).collect()
     }
 
     /// Carries out every call without an answer. Gives how the turn rests, if it does.

@@ -14,6 +14,7 @@ use cardwire_egress::Door;
 use cardwire_model::MCP_SEPARATOR;
 use connection::Connection;
 use futures_util::future::join_all;
+use program::LastWords;
 use serde_json::{Map, Value};
 use std::{collections::BTreeMap, ffi::OsString, fmt, sync::Arc, time::Duration};
 use tokio::sync::Mutex;
@@ -32,6 +33,19 @@ struct Server {
     place: servers::Place,
     /// Held while it is being made, so that turns that come at once share one.
     connection: Mutex<Option<Arc<Connection>>>,
+    /// What its program said last.
+    words: LastWords,
+}
+
+/// What servers answered when they were asked for their tools.
+#[derive(Debug, Default)]
+pub(crate) struct Served {
+    /// Those that may be called.
+    pub(crate) offers: Vec<Offer>,
+    /// All of them.
+    pub(crate) all: Vec<Offer>,
+    /// Which servers could not be asked, and why.
+    pub(crate) failed: BTreeMap<String, String>,
 }
 
 impl fmt::Debug for Mcp {
@@ -43,7 +57,9 @@ impl fmt::Debug for Mcp {
 
 impl Mcp {
     pub(crate) fn new(servers: McpServers, door: Arc<Door>) -> Self {
-        let server = |(name, place)| (name, Server { place, connection: Mutex::default() });
+        let server = |(name, place)| {
+            (name, Server { place, connection: Mutex::default(), words: LastWords::default() })
+        };
         Self { servers: servers.places.into_iter().map(server).collect(), door, path: servers.path }
     }
 
@@ -58,13 +74,23 @@ impl Mcp {
         Some((name, server, tool))
     }
 
-    /// The tools of all servers of which some may be called, without the others. A server that cannot be asked offers none.
+    /// Whether there is a server of this name.
+    pub(crate) fn has(&self, server: &str) -> bool {
+        self.servers.contains_key(server)
+    }
+
+    /// The names of all servers.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.servers.keys().map(String::as_str)
+    }
+
+    /// The tools of all servers of which some may be called, without the others; and why servers could not be asked.
     pub(crate) async fn offers(
         &self,
         may_call_some: impl Fn(&str) -> bool,
         may_call: impl Fn(&str) -> bool,
         seconds: u64,
-    ) -> Vec<Offer> {
+    ) -> Served {
         let asked = self.servers.iter().filter(|(name, _)| may_call_some(name));
         let lists = asked.map(async |(name, server)| {
             let list = async { self.connect(name, server).await?.tools(name).await };
@@ -72,15 +98,28 @@ impl Mcp {
                 Ok(list) => list,
                 Err(_) => Err(format!("it did not answer within {seconds} s")),
             };
-            list.unwrap_or_else(|why| {
+            list.map_err(|why| {
                 // What comes after it are words of the server (OB-06).
-                let why = why.split_once(": ").map_or(why.as_str(), |(kind, _)| kind);
-                tracing::warn!(server = name, why, "the tools of an MCP server are not offered");
-                Arc::default()
+                let kind = why.split_once(": ").map_or(why.as_str(), |(kind, _)| kind);
+                tracing::warn!(server = name, why = kind, "an MCP server does not serve");
+                let said = server.words.lines();
+                let said = said.map_or_else(String::new, |lines| {
+                    format!("; its last lines on standard error:\n{lines}")
+                });
+                (name.clone(), format!("the MCP server `{name}` does not serve: {why}{said}"))
             })
         });
-        let lists = join_all(lists).await;
-        lists.iter().flat_map(|list| list.iter()).filter(|offer| may_call(&offer.name)).cloned().collect()
+        let mut served = Served::default();
+        for list in join_all(lists).await {
+            match list {
+                Ok(list) => served.all.extend(list.iter().cloned()),
+                Err((name, why)) => {
+                    served.failed.insert(name, why);
+                }
+            }
+        }
+        served.offers = served.all.iter().filter(|offer| may_call(&offer.name)).cloned().collect();
+        served
     }
 
     /// Calls a tool. Whatever goes wrong is an answer.
@@ -104,7 +143,8 @@ impl Mcp {
         }
         // A program that has closed its output may still run: it goes before the next one comes.
         *held = None;
-        let made = Connection::open(name, &server.place, &self.door, self.path.as_deref()).await?;
+        let made =
+            Connection::open(name, &server.place, &self.door, self.path.as_deref(), &server.words).await?;
         Ok(Arc::clone(held.insert(Arc::new(made))))
     }
 

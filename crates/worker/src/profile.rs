@@ -1,6 +1,9 @@
 //! What an agent is, as far as whoever runs it must know.
 
-use cardwire_model::{ALLOWED_TOOLS, MCP_SEPARATOR, TOOL_LISTS, allows_tool, names_tool};
+use cardwire_model::{
+    ALLOWED_INTERNAL_TOOLS, ALLOWED_TOOLS, BuiltinTools, MCP_SEPARATOR, allows_tool, names_tool, names_tools,
+    tool_entries,
+};
 use serde_json::Value;
 
 /// Settings of one run, with the defaults of PR-11.
@@ -61,15 +64,36 @@ impl Profile {
 
     /// Whether it names a tool of an MCP server.
     pub(crate) fn names_some_of(&self, server: &str) -> bool {
-        let entries = TOOL_LISTS.iter().filter_map(|name| self.content.get(*name)?.as_array()).flatten();
         let of_server = |tool: &str| tool.split_once(MCP_SEPARATOR).is_some_and(|(own, _)| own == server);
-        entries.filter_map(Value::as_str).any(of_server)
+        self.tool_entries().any(|(_, tool)| of_server(tool))
     }
 
     /// Tools that are allowed by name, whether or not they come with the worker.
     pub(crate) fn named_tools(&self) -> Vec<&str> {
         let list = self.content.get(ALLOWED_TOOLS).and_then(Value::as_array);
         list.into_iter().flatten().filter_map(Value::as_str).collect()
+    }
+
+    /// What its lists of tools name, each with its place.
+    pub(crate) fn tool_entries(&self) -> impl Iterator<Item = (String, &str)> {
+        tool_entries(&self.content)
+    }
+
+    /// Whether it is offered a tool that comes with every worker: one that it names, or one of the set that it chooses.
+    /// `open` is the set where it leaves that open.
+    pub(crate) fn is_offered(&self, tool: &str, open: BuiltinTools) -> bool {
+        let set = match BuiltinTools::of(&self.content) {
+            Some(set) => set,
+            None if names_tools(&self.content, ALLOWED_INTERNAL_TOOLS) => BuiltinTools::None,
+            None => open,
+        };
+        set.has(tool) || self.names(tool)
+    }
+
+    /// To whose agents it may give work, if it says so: names of profiles.
+    pub(crate) fn may_give_to(&self, profile: &str) -> bool {
+        let allowed = self.content.pointer("/delegation_policy/target_profiles").and_then(Value::as_array);
+        allowed.is_none_or(|names| names.iter().any(|name| *name == profile))
     }
 
     /// The tools of which one must end the turn; none when a plain answer does.
@@ -110,6 +134,33 @@ mod tests {
         }
         for other in [json!({}), json!({ "allowed_tools": ["files", "web__*", "*", "my__files__*"] })] {
             assert!(!profile(other.clone()).names_some_of("files"), "{other}");
+        }
+    }
+
+    /// F-09
+    #[test]
+    fn what_is_offered_of_the_built_in_tools_is_chosen_or_named() {
+        use BuiltinTools::{Delegate, None};
+        for (fields, open, offered) in [
+            (json!({}), None, [false, false]),
+            (json!({}), Delegate, [true, false]),
+            (json!({ "allowed_tools": ["publish"] }), Delegate, [true, false]),
+            (json!({ "allowed_tools": ["plan_todo"] }), Delegate, [true, true]),
+            (json!({ "builtin_tools": "none" }), Delegate, [false, false]),
+            (json!({ "builtin_tools": "all" }), None, [true, true]),
+            (json!({ "allowed_internal_tools": ["plan_todo"] }), Delegate, [false, true]),
+            (
+                json!({ "allowed_internal_tools": ["plan_todo"], "builtin_tools": "delegate" }),
+                None,
+                [true, true],
+            ),
+        ] {
+            let profile = profile(fields.clone());
+            assert_eq!(
+                ["fork_join", "plan_todo"].map(|tool| profile.is_offered(tool, open)),
+                offered,
+                "{fields}"
+            );
         }
     }
 

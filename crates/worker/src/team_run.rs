@@ -11,7 +11,10 @@ use crate::{
     transcript::{Transcript, kind},
     trouble::Trouble,
 };
-use cardwire_team::{Act, Outcome, Role, Round, Status, Task, Team, finished, map_results, next};
+use cardwire_model::{BUILTIN_TOOLS, limits};
+use cardwire_team::{
+    Act, NamedProfile, Outcome, Role, Round, Status, Task, Team, finished, map_results, next,
+};
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
 
@@ -136,6 +139,10 @@ impl Run<'_> {
         });
         if !first.role.uses_tools() {
             settings["tools"] = false.into();
+        }
+        if first.role.hands_on() && !self.team.profiles.is_empty() {
+            settings[BUILTIN_TOOLS] = self.team.builtin_tools().as_str().into();
+            settings["profiles"] = told_profiles(&self.team);
         }
         if let Some(session) = self.desk.lease.setting("session_id") {
             // Members read the session; what is remembered of them is written here, in order.
@@ -271,6 +278,13 @@ impl Run<'_> {
     }
 }
 
+/// The profiles of agents that members may make, as far as a model is told of them.
+fn told_profiles(team: &Team) -> Value {
+    let about =
+        |(name, fields): &NamedProfile| json!({ "name": name, "description": fields.get("description") });
+    team.profiles.iter().take(limits::OFFERED_PROFILES).map(about).collect()
+}
+
 /// A person who stops a member's turn calls its part off: it has not failed by itself, and nobody tries it again (PR-10).
 fn called_off(outcome: Outcome) -> Outcome {
     let status = match outcome.status {
@@ -288,4 +302,24 @@ fn replies_of(round: &Round) -> impl Iterator<Item = String> {
 
 fn tasks_of(arguments: &Value) -> Option<Vec<Task>> {
     serde_json::from_value(arguments["tasks"].clone()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// F-10, SEC-07
+    #[test]
+    fn a_model_is_told_of_so_many_profiles() {
+        let told = |count: usize| {
+            let profile = |number: usize| json!({ "name": format!("p{number}"), "system_prompt": "x" });
+            let profiles: Value = (0..count).map(profile).collect();
+            let agents = json!([{ "id": "a", "profile": { "system_prompt": "x" } }]);
+            let team =
+                json!({ "name": "t", "process": "sequential", "agents": agents, "profiles": profiles });
+            told_profiles(&Team::parse(&team).unwrap()).as_array().unwrap().len()
+        };
+        let most = limits::OFFERED_PROFILES;
+        assert_eq!([most - 1, most, most + 1].map(told), [most - 1, most, most]);
+    }
 }

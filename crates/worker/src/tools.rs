@@ -5,6 +5,7 @@ pub(crate) mod external;
 pub(crate) mod fields;
 pub(crate) mod handoffs;
 pub(crate) mod handover;
+pub(crate) mod missing;
 pub(crate) mod notes;
 pub(crate) mod offer;
 pub(crate) mod on_bus;
@@ -19,18 +20,14 @@ use crate::{
     transcript::{Call, Transcript},
     trouble::Trouble,
 };
-use cardwire_model::asking::ASK_HUMAN;
+use cardwire_model::{
+    asking::ASK_HUMAN,
+    builtin_tools::{HANDOFF_WRITING, NOTE_TOOLS, PMO_TOOLS},
+    every_built_in_tool,
+};
 use external::External;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
-
-/// Tools of the PMO.
-pub(crate) const PMO: [&str; 5] =
-    ["delegate_async", "fork_join", "launch_principal", "ask_expert", "provision_agent"];
-
-/// Tools that the worker answers by itself or with a question to the kernel.
-pub(crate) const NOTES: [&str; 6] =
-    ["read_card", "read_box", ASK_HUMAN, "plan_todo", "report_todo", "search_knowledge"];
 
 /// How often a model is told what is missing or does not fit before its turn fails.
 pub(crate) const NOTICES: usize = 3;
@@ -86,7 +83,7 @@ impl Bench<'_> {
     pub(crate) fn told<'n>(&self, name: &'n str) -> &'n str {
         let mut delegates = handover::delegates(&self.desk.lease.runtime_config);
         let is_known = name == submit::NAME
-            || offer::built_in_names().chain(handoffs::WRITING).chain(PMO).any(|known| known == name)
+            || every_built_in_tool().any(|known| known == name)
             || self.profile.names(name)
             || delegates.any(|delegate| delegate["id"].as_str().is_some_and(|id| handover::tool(id) == name));
         if is_known { name } else { "unknown" }
@@ -104,7 +101,7 @@ impl Bench<'_> {
         if !is_name(&call.name) {
             return failed("unknown_tool", "there is no tool of this name".to_owned());
         }
-        let hands_on = call.name.starts_with(handover::PREFIX) || PMO.contains(&call.name.as_str());
+        let hands_on = call.name.starts_with(handover::PREFIX) || PMO_TOOLS.contains(&call.name.as_str());
         if hands_on && settings["hands_on"] == Value::Bool(false) {
             return failed("tool_not_allowed", "this role does its own task and hands nothing on".to_owned());
         }
@@ -128,7 +125,7 @@ impl Bench<'_> {
         }
         // What reaches files or programs is for those who are given it by name.
         let is_mcp = self.mcp.serves(&call.name);
-        let by_name = is_mcp || handoffs::WRITING.contains(&call.name.as_str());
+        let by_name = is_mcp || HANDOFF_WRITING.contains(&call.name.as_str());
         if !self.profile.allows(&call.name) || (by_name && !self.profile.names(&call.name)) {
             return failed("tool_not_allowed", format!("{} is not among the tools of this agent", call.name));
         }
@@ -151,10 +148,10 @@ impl Bench<'_> {
         if handoffs::is_one(&call.name) {
             return answered(handoffs::run(self.desk, call, arguments, transcript).await);
         }
-        if NOTES.contains(&call.name.as_str()) {
+        if NOTE_TOOLS.contains(&call.name.as_str()) {
             return answered(notes::run(self.desk, call, arguments).await);
         }
-        if !PMO.contains(&call.name.as_str())
+        if !PMO_TOOLS.contains(&call.name.as_str())
             && let Some(document) = self.document(&call.name).await?
         {
             return self.run_document(call, arguments, &document, transcript).await;
@@ -193,7 +190,7 @@ impl Bench<'_> {
 
     /// The answer of a tool that may have ended the turn.
     async fn said_again(&self, call: &Call, answer: Answer) -> Result<Outcome, Trouble> {
-        let is_own = NOTES.contains(&call.name.as_str()) || handoffs::is_one(&call.name);
+        let is_own = NOTE_TOOLS.contains(&call.name.as_str()) || handoffs::is_one(&call.name);
         let document = if is_own { None } else { self.document(&call.name).await? };
         let ends = document.is_some_and(|document| document["after_execution"] == "terminate");
         Ok(ended_by(answer, ends))

@@ -35,7 +35,14 @@ pub(super) fn show(answer: Answer, render: bool, output: Output) -> Result<(), F
 fn table(call: &Value, output: Output) -> Result<(), Failure> {
     let entries = call["entries"].as_array().map_or(&[][..], Vec::as_slice);
     let names = ["layer", "context_key", "card_id", "tokens", "reason"];
-    let rows = entries.iter().map(|entry| names.map(|name| cell(&entry[name])).to_vec()).collect();
+    let mut rows: Vec<_> =
+        entries.iter().map(|entry| names.map(|name| cell(&entry[name])).to_vec()).collect();
+    // What is in no card of it, so that the rows come to the total.
+    let all = call["rows"].as_array().map_or(&[][..], Vec::as_slice);
+    let is_other = |row: &&Value| !entries.iter().any(|entry| entry["layer"] == row["layer"]);
+    rows.extend(all.iter().filter(is_other).map(|row| {
+        vec![cell(&row["layer"]), String::new(), String::new(), cell(&row["tokens"]), String::new()]
+    }));
     output.table(&["LAYER", "BLOCK", "CARD", "TOKENS", "REASON"], rows)?;
     let manifest = &call["manifest"];
     let omitted = manifest["omissions"].as_array().map_or(&[][..], Vec::as_slice);
@@ -48,7 +55,8 @@ fn table(call: &Value, output: Output) -> Result<(), Failure> {
     let holds = if call["hash_ok"] == true { "holds" } else { "does not hold" };
     let [model, provider, shared, hash] =
         ["model", "provider", "shared_prefix_tokens", "request_sha256"].map(|name| cell(&manifest[name]));
-    let total = count(manifest["total_tokens"].as_u64().unwrap_or(0), "token", "tokens");
+    let total = call["input_tokens"].as_u64().or_else(|| manifest["total_tokens"].as_u64());
+    let total = count(total.unwrap_or(0), "token", "tokens");
     output.fields(&[
         ("model", format!("{model} ({provider})")),
         ("total", format!("{total}, {shared} of them at the start as in the call before")),

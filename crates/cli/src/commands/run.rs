@@ -75,9 +75,12 @@ pub(crate) async fn run(args: RunArgs, context: &Context) -> Result<(), Failure>
     if let Client::Http(_) = client {
         args.mcp.refuse_with_server()?;
         if !team.mcp.is_empty() {
-            say(
-                "a server runs the agents of this team: its own MCP servers serve them, not those of the file",
-            );
+            say(&format!(
+                "a server runs the agents of this team, and starts no program that the file names: its own MCP servers serve them. \
+                 To have those of the file, put its `mcp_servers` into a file of their own and start the server with \
+                 `cardwire up --mcp FILE`; or stop the server, and `cardwire run {}` runs the agents itself",
+                args.team.display()
+            ));
         }
     }
     let worker = worker::beside(&client, door, servers);

@@ -10,7 +10,15 @@ use crate::{
 use cardwire_model::{CardId, Cause, Layer, Manifest, Source, Speaker};
 
 /// Which version of prompt and renderer makes these bytes. Changes with every change of the bytes.
-pub const TEMPLATE: &str = "cw-1-summary";
+pub const TEMPLATE: &str = "cw-2-summary";
+
+/// The same of earlier builds, which told everything as it is kept.
+pub const FIRST_TEMPLATE: &str = "cw-1-summary";
+
+/// Whether a call of this version asks for a summary.
+pub fn is_template(template: &str) -> bool {
+    [FIRST_TEMPLATE, TEMPLATE].contains(&template)
+}
 
 /// A request for a summary.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,7 +50,7 @@ pub fn request(pieces: &[Piece<'_>], spec: &RequestSpec<'_>) -> Result<SummaryBo
 
 /// The summary that a request goes on from; none for calls that ask for no summary.
 pub fn follows(manifest: &Manifest) -> Option<CardId> {
-    if manifest.template != TEMPLATE {
+    if !is_template(&manifest.template) {
         return None;
     }
     let earlier = manifest.entries.iter().find(|entry| entry.layer == Layer::Compression)?;
@@ -55,9 +63,10 @@ pub fn follows(manifest: &Manifest) -> Option<CardId> {
 /// What a piece says. The card of a summary says more than the summary.
 fn text_of(piece: &Piece<'_>) -> String {
     match piece.body {
-        Body::Card(card) if piece.layer == Layer::Compression => {
+        Body::Card(card) | Body::Told { card, .. } if piece.layer == Layer::Compression => {
             card.content.to_value()["summary"].as_str().unwrap_or_default().to_owned()
         }
+        Body::Told { text, .. } => text.decoded().into_owned(),
         Body::Card(card) => card.content.to_text().unwrap_or_else(|| card.content.as_str().to_owned()),
         Body::Message(message) => {
             message.content.to_text().unwrap_or_else(|| message.content.as_str().to_owned())

@@ -48,7 +48,8 @@ const fn is_after_history(layer: Layer, placement: Placement) -> bool {
             | Layer::Extra
             | Layer::Checkpoint
             | Layer::Query
-            | Layer::Turn => false,
+            | Layer::Turn
+            | Layer::Tools => false,
         },
     }
 }

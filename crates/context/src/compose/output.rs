@@ -33,7 +33,7 @@ fn push_message(out: &mut Vec<u8>, piece: &Piece<'_>) {
     }
     out.extend_from_slice(b"\"content\":");
     match piece.body {
-        Body::Card(card) => out.extend_from_slice(card.content.as_bytes()),
+        Body::Card(card) | Body::Told { card, .. } => out.extend_from_slice(card.content.as_bytes()),
         Body::Message(message) => out.extend_from_slice(message.content.as_bytes()),
         Body::Text { text, .. } => push_text(out, Text::Plain(text)),
     }

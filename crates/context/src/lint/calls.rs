@@ -36,7 +36,7 @@ pub(super) fn read<'a>(piece: &Piece<'a>) -> Result<Vec<RawCall<'a>>, String> {
         calls.extend(listed.into_iter().flatten().map(RawCall::from));
     }
     match piece.body {
-        Body::Card(card) if piece.is_call_card() => {
+        Body::Card(card) | Body::Told { card, .. } if piece.is_call_card() => {
             let own: Own<'a> = serde_json::from_str(card.content.as_str())
                 .map_err(|error| format!("the content of a tool.call cannot be read: {error}"))?;
             calls.push(RawCall {
@@ -46,7 +46,7 @@ pub(super) fn read<'a>(piece: &Piece<'a>) -> Result<Vec<RawCall<'a>>, String> {
                 listed: false,
             });
         }
-        Body::Card(_) | Body::Message(_) | Body::Text { .. } => {}
+        Body::Card(_) | Body::Told { .. } | Body::Message(_) | Body::Text { .. } => {}
     }
     Ok(calls)
 }
@@ -54,7 +54,7 @@ pub(super) fn read<'a>(piece: &Piece<'a>) -> Result<Vec<RawCall<'a>>, String> {
 /// The tool that a result says it is of.
 pub(super) fn tool_of_result<'a>(piece: &Piece<'a>) -> Option<Cow<'a, str>> {
     match piece.body {
-        Body::Card(card) => {
+        Body::Card(card) | Body::Told { card, .. } => {
             let metadata: ResultMetadata<'a> = serde_json::from_str(card.metadata.as_str()).ok()?;
             metadata.function_name
         }

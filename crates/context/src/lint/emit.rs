@@ -12,6 +12,7 @@ pub(super) fn emit<'a>(
     provider: Provider,
     pieces: &[Piece<'a>],
     pairing: Pairing<'a>,
+    no_result: &'static str,
 ) -> Result<Linted<'a>, LintError> {
     let Pairing { calls, fates, repeats: _, fault: _ } = pairing;
     let linted = Linted {
@@ -23,7 +24,7 @@ pub(super) fn emit<'a>(
         parts: Vec::with_capacity(pieces.len() + calls.len()),
         calls,
     };
-    let mut writer = Writer { linted, pieces, pending: 0..0 };
+    let mut writer = Writer { linted, pieces, pending: 0..0, no_result };
     for (index, (piece, fate)) in pieces.iter().zip(fates).enumerate() {
         match fate {
             Fate::Says => writer.say(piece),
@@ -42,6 +43,8 @@ struct Writer<'a, 'p> {
     pieces: &'p [Piece<'a>],
     /// Calls of the last message whose results are still to be written.
     pending: Range<usize>,
+    /// What the model is told of a call without a result.
+    no_result: &'static str,
 }
 
 impl<'a> Writer<'a, '_> {
@@ -67,7 +70,12 @@ impl<'a> Writer<'a, '_> {
         }
         let mut is_new = !joins;
         if !piece.is_blank() {
-            self.push(Role::Assistant, piece.name(), Part::Text(piece.text()));
+            let text = Part::Text(piece.text());
+            if piece.is_retold() && self.is_within_what_was_said() {
+                self.extend(text);
+            } else {
+                self.push(Role::Assistant, piece.name(), text);
+            }
             is_new = false;
         }
         while self.linted.calls.get(self.pending.end).is_some_and(|call| call.piece == index) {
@@ -80,6 +88,14 @@ impl<'a> Writer<'a, '_> {
             }
             self.pending.end += 1;
         }
+    }
+
+    /// Whether the last message is what agents have said: what they came to is one message, however many they are.
+    fn is_within_what_was_said(&self) -> bool {
+        self.linted.messages.last().is_some_and(|last| {
+            let is_text = |part: &Part<'_>| matches!(part, Part::Text(_));
+            last.role == Role::Assistant && self.linted.parts(last).iter().all(is_text)
+        })
     }
 
     /// A result whose call is unknown, with a call of our own before it.
@@ -107,7 +123,7 @@ impl<'a> Writer<'a, '_> {
                     let content = CanonicalJson::from_stored(NO_RESULT);
                     let piece = self.pieces[piece];
                     self.repair(Rule::CallWithoutResult, Some(&piece), Speaker::Tool, Some(call), content);
-                    Text::Plain(NO_RESULT)
+                    Text::Plain(self.no_result)
                 }
             };
             let role = match self.linted.provider {

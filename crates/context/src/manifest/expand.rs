@@ -1,6 +1,9 @@
 //! From a manifest back to its cards, and from those to the pieces it was made of (RP-02).
 
-use crate::piece::{Body, Piece, Place, Reference};
+use crate::{
+    piece::{Body, Piece, Place, Reference},
+    words::Words,
+};
 use cardwire_model::{BoxId, Card, CardId, Cause, Generation, Layer, Manifest, Source};
 use std::ops::Deref;
 use thiserror::Error;
@@ -101,9 +104,10 @@ pub fn expand<'m, L: Deref<Target = [CardId]>>(
     Ok(all)
 }
 
-/// The pieces that a manifest was made of. Tokens are the cards' own estimates.
+/// The pieces that a manifest was made of, in these words. Tokens are the cards' own estimates.
 pub fn rebuild<'a>(
     entries: &[ExpandedEntry<'a>],
+    words: &'a Words,
     mut card_of: impl FnMut(CardId) -> Option<&'a Card>,
 ) -> Result<Vec<Piece<'a>>, MissingEntry> {
     let piece = |expanded: &ExpandedEntry<'a>| {
@@ -117,7 +121,7 @@ pub fn rebuild<'a>(
             layer,
             context_key: expanded.context_key,
             cause: expanded.cause,
-            body: Body::Card(card),
+            body: if expanded.is_block { Body::Card(card) } else { words.body(card) },
             reference,
             tokens: card.tokens.saturating_add(crate::tokens::MESSAGE_OVERHEAD),
             pinned: false,

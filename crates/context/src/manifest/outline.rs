@@ -34,7 +34,7 @@ fn part(piece: &Piece<'_>, cause: Cause) -> Value {
 /// Of the text of a block, and of the canonical content of a message.
 fn hash(piece: &Piece<'_>) -> Hash256 {
     match piece.body {
-        Body::Card(card) => card.content_hash,
+        Body::Card(card) | Body::Told { card, .. } => card.content_hash,
         Body::Message(message) => Hash256::of(message.content.as_bytes()),
         Body::Text { text, .. } => Hash256::of(text.as_bytes()),
     }

@@ -7,7 +7,9 @@ use crate::{
         story::any_story, thought,
     },
     lint::lint,
+    piece::Body,
     render::{RequestSpec, TEMPLATE, render, sha256},
+    words::Words,
 };
 use cardwire_model::{
     CanonicalJson, Card, CardId, Generation, Layer, Manifest, Placement, Provider, Repair, Seen, Timestamp,
@@ -239,6 +241,7 @@ fn content_that_is_no_manifest_is_not_read_as_one() {
 /// RP-02
 #[test]
 fn a_missing_card_box_or_place_is_named() {
+    let words = Words::as_kept();
     let cards: Vec<Card> = (0..3).map(|n| human(n, "x")).collect();
     let pieces: Vec<_> =
         cards.iter().enumerate().map(|(n, card)| piece_of(Layer::Checkpoint, card, n)).collect();
@@ -249,7 +252,8 @@ fn a_missing_card_box_or_place_is_named() {
     let short = expand(&kept, |_, _| Some(&ids[..2])).unwrap_err();
     assert_eq!(short.missing, Missing::Places { box_id: box_id(1), generation: Generation::FIRST, to: 3 });
     let all = expand(&kept, |_, _| Some(&ids[..])).unwrap();
-    let lost = rebuild(&all, |id| cards.iter().find(|card| card.id == id && id != card_id(1))).unwrap_err();
+    let lost =
+        rebuild(&all, &words, |id| cards.iter().find(|card| card.id == id && id != card_id(1))).unwrap_err();
     assert_eq!((lost.entry, lost.missing), (0, Missing::Card(card_id(1))));
     assert_eq!(
         lost.to_string(),
@@ -317,7 +321,13 @@ proptest! {
     /// RP-02, NF-11
     #[test]
     fn a_manifest_renders_to_the_same_bytes(story in any_story(30)) {
-        let pieces = story.pieces();
+        let words = Words::of("a1", story.all_cards());
+        let mut pieces = story.pieces();
+        for piece in &mut pieces {
+            if let (Reference::Card { .. }, Body::Card(card)) = (piece.reference, piece.body) {
+                piece.body = words.body(card);
+            }
+        }
         let cards: HashMap<CardId, &Card> = story.all_cards().map(|card| (card.id, card)).collect();
         let ids: Vec<CardId> = story.cards.iter().map(|card| card.id).collect();
         for provider in PROVIDERS {
@@ -325,7 +335,7 @@ proptest! {
             let recorded = manifest(entries(&pieces, &linted.omitted).unwrap());
             let recorded = from_json(&to_json(&recorded).unwrap()).unwrap();
             let expanded = expand(&recorded, |_, _| Some(&ids[..])).unwrap();
-            let rebuilt = rebuild(&expanded, |id| cards.get(&id).copied()).unwrap();
+            let rebuilt = rebuild(&expanded, &words, |id| cards.get(&id).copied()).unwrap();
             let again = lint(provider, &rebuilt).unwrap();
             prop_assert_eq!(body_of(&again), body_of(&linted));
             prop_assert_eq!(&again.repairs, &linted.repairs);

@@ -45,19 +45,16 @@ fn push_message(out: &mut Vec<u8>, linted: &Linted<'_>, message: &Out<'_>) {
     out.push(b'}');
 }
 
-/// At most one text, then calls: the linter joins no more than that.
+/// Texts, then calls.
 fn push_said(out: &mut Vec<u8>, linted: &Linted<'_>, role: Role, parts: &[Part<'_>]) {
     out.extend_from_slice(b",\"content\":");
-    let calls = match parts {
-        [Part::Text(text), calls @ ..] => {
-            push_text(out, *text);
-            calls
-        }
-        calls => {
-            out.extend_from_slice(b"null");
-            calls
-        }
-    };
+    let texts = parts.iter().take_while(|part| matches!(part, Part::Text(_))).count();
+    let (said, calls) = parts.split_at(texts);
+    match said {
+        [] => out.extend_from_slice(b"null"),
+        [Part::Text(text)] => push_text(out, *text),
+        several => push_paragraphs(out, several),
+    }
     if role == Role::Assistant && !calls.is_empty() {
         out.extend_from_slice(b",\"tool_calls\":");
         let calls = calls.iter().filter_map(|part| match part {
@@ -66,6 +63,21 @@ fn push_said(out: &mut Vec<u8>, linted: &Linted<'_>, role: Role, parts: &[Part<'
         });
         push_list(out, calls, push_call);
     }
+}
+
+/// Several texts as one, a blank line between them.
+fn push_paragraphs(out: &mut Vec<u8>, parts: &[Part<'_>]) {
+    out.push(b'"');
+    for (index, part) in parts.iter().enumerate() {
+        let Part::Text(text) = part else { continue };
+        if index > 0 {
+            out.extend_from_slice(br"\n\n");
+        }
+        let mut encoded = vec![];
+        push_text(&mut encoded, *text);
+        out.extend_from_slice(encoded.get(1..encoded.len().saturating_sub(1)).unwrap_or_default());
+    }
+    out.push(b'"');
 }
 
 fn push_call(out: &mut Vec<u8>, call: &Call<'_>) {

@@ -14,10 +14,11 @@ use cardwire_context::{
     process::{self, Process},
     prompt, render,
     tokens::Tokenizer,
+    words::{PARENT_POINTER, Words},
 };
 use cardwire_model::{
-    CancelFlag, CanonicalJson, Card, CardId, Invalid, InvalidCode, Layer, Manifest, Placement, ProjectId,
-    Provider, Repair, StepId,
+    AgentId, CancelFlag, CanonicalJson, Card, CardId, Invalid, InvalidCode, Layer, Manifest, Placement,
+    ProjectId, Provider, Repair, StepId, Timestamp, model_params,
 };
 use cardwire_protocol::{
     Rejection,
@@ -108,9 +109,27 @@ pub(super) struct Parts {
     /// Blocks by key.
     pub(super) blocks: Vec<(String, Layer, Card)>,
     pub(super) placed: Vec<Placed>,
+    /// Who is told; nobody where that is not known.
+    pub(super) reader: Option<AgentId>,
+    /// It is told who gave the work. Whose turn is part of a round of a team was given it by the team.
+    pub(super) tells_giver: bool,
 }
 
 impl Parts {
+    /// How the reader is told of the cards.
+    pub(super) fn words(&self) -> Words {
+        let reader = self.reader.as_ref().map_or("", AgentId::as_str);
+        Words::of(reader, self.placed.iter().map(|placed| &*placed.card))
+    }
+
+    /// The card that says who gave the work: the last of its kind (PK-14), if that is told.
+    pub(super) fn giver(&self, now: Timestamp) -> Option<CardId> {
+        let is_giver =
+            |placed: &&Placed| placed.card.kind.as_str() == PARENT_POINTER && placed.card.is_visible(now);
+        let last = self.placed.iter().rfind(is_giver).filter(|_| self.tells_giver);
+        last.map(|placed| placed.card.id)
+    }
+
     /// All cards of the request.
     pub(super) fn cards(&self) -> impl Iterator<Item = &Card> + Send {
         let blocks = self.blocks.iter().map(|(_, _, card)| card);
@@ -199,12 +218,13 @@ impl Kernel {
         let setup = self.setup(project, &material, request)?;
         let mut collected = self.collect_for(project, &material, &setup, request).await?;
         let mut parts = self.parts(project, request, &material, &setup, &collected)?;
-        self.count_ahead(project, setup.tokenizer, parts.cards().chain(&setup.tools)).await?;
+        self.count_ahead(project, setup.tokenizer, parts.reader.as_ref(), parts.cards().chain(&setup.tools))
+            .await?;
         if self.compact_first(project, caller, request, &material, &setup, &parts).await? {
             material = self.material(project, turn, takes_memory).await?;
             collected = self.collect_for(project, &material, &setup, request).await?;
             parts = self.parts(project, request, &material, &setup, &collected)?;
-            self.count_ahead(project, setup.tokenizer, parts.cards()).await?;
+            self.count_ahead(project, setup.tokenizer, parts.reader.as_ref(), parts.cards()).await?;
         }
         let step_id = self.step_id(request)?;
         let (setup, parts) = (Arc::new(setup), Arc::new(parts));
@@ -289,7 +309,7 @@ impl Kernel {
         let model = model.ok_or_else(|| {
             Invalid::field("model", "is required: neither the request nor the profile's llm_config names one")
         })?;
-        let mut params = config.get("params").and_then(Value::as_object).cloned().unwrap_or_default();
+        let mut params = model_params(config);
         params.extend(request.params.clone());
         let fields = material.result_fields.as_ref().map(|card| &card.content);
         let own = content.get("system_prompt").and_then(Value::as_str).unwrap_or_default();
@@ -306,7 +326,11 @@ impl Kernel {
                 .reserve
                 .or_else(|| number("reserve"))
                 .unwrap_or_else(|| fit::default_reserve(window)),
-            tools: request.tools.as_ref().map(|tools| self.tools_card(project, tools)).transpose()?,
+            tools: match request.tools.as_deref().map(str::trim) {
+                // A list without tools says that there are none, and is not sent.
+                None | Some("[]") => None,
+                Some(tools) => Some(self.tools_card(project, tools)?),
+            },
             profile: content,
         })
     }
@@ -328,6 +352,7 @@ impl Kernel {
             share: request.share,
             query: asked.and_then(|card| card.content.to_text()),
             overrides: request.contexts.clone(),
+            offered: request.tools.as_deref().map(tool_names),
         };
         self.collect_with(project, &request, material.session.as_ref(), Some(&setup.profile)).await
     }
@@ -353,6 +378,8 @@ impl Kernel {
             system_prompt: prompt.map(|prompt| self.block_card(project, prompt)).transpose()?,
             blocks,
             placed: material.placed.iter().filter(|placed| is_in(placed.layer)).cloned().collect(),
+            reader: Some(material.item.agent_id.clone()),
+            tells_giver: !memory::is_in_round(&material.payload.runtime_config),
         })
     }
 
@@ -442,6 +469,17 @@ impl Kernel {
         }
         Ok((repairs, cards))
     }
+}
+
+/// The names of the tools in a provider's list.
+fn tool_names(list: &str) -> Vec<String> {
+    // Whether it is a list is asked where it is kept.
+    let listed: Vec<Value> = serde_json::from_str(list).unwrap_or_default();
+    let name = |tool: &Value| {
+        let name = tool.pointer("/function/name").or_else(|| tool.get("name"))?;
+        name.as_str().map(str::to_owned)
+    };
+    listed.iter().filter_map(name).collect()
 }
 
 /// The step of a call, with the cards that its manifest names.

@@ -43,6 +43,8 @@ pub struct CollectRequest {
     pub query: Option<String>,
     /// Blocks given by the caller, which stand in the place of collected ones (CC-05).
     pub overrides: BTreeMap<String, String>,
+    /// The tools that the model is offered, by name; nothing where that is not known.
+    pub offered: Option<Vec<String>>,
 }
 
 /// The blocks.
@@ -144,9 +146,12 @@ impl Kernel {
             }
             Layer::Todo => Ok(todo_block(&sources.session.fields, collected)),
             Layer::Compression => Ok(sources.session.summary.clone().unwrap_or_default()),
-            Layer::SystemPrompt | Layer::Extra | Layer::Checkpoint | Layer::Query | Layer::Turn => {
-                Ok(String::new())
-            }
+            Layer::SystemPrompt
+            | Layer::Extra
+            | Layer::Checkpoint
+            | Layer::Query
+            | Layer::Turn
+            | Layer::Tools => Ok(String::new()),
         }
     }
 
@@ -157,7 +162,11 @@ impl Kernel {
             (Some(_), _) | (None, None) => None,
         };
         let profile = sources.profile.or(of_agent.as_ref()).unwrap_or(&Value::Null);
-        let has = |name: &str| allows_tool(profile, name);
+        // A model is told of what it is offered; where that is not known, of what it may call.
+        let has = |name: &str| match &sources.request.offered {
+            Some(offered) => offered.iter().any(|tool| tool == name),
+            None => allows_tool(profile, name),
+        };
         let uses_tools = sources.request.process.uses_tools();
         let facts = FrameworkFacts {
             knowledge_tool: uses_tools && sources.mode()? == Mode::Tool && has("search_knowledge"),

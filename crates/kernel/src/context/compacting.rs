@@ -29,7 +29,8 @@ impl Kernel {
             return Ok(false);
         };
         let key = &read.key;
-        let (pieces, _) = self.arranged(setup, parts);
+        let words = parts.words();
+        let (pieces, _) = self.arranged(setup, parts, &words);
         if !compaction::should_compact(self.tokens_of(setup, &pieces), threshold) {
             return Ok(false);
         }

@@ -106,14 +106,19 @@ impl Kernel {
             CostBy::Layer | CostBy::Card => {
                 // Each of these reads a manifest and what it names.
                 Invalid::check_size("filter", calls, limits::COST_CALLS, "calls")?;
-                let Some(call) = step.call_id.as_deref().and_then(|id| id.parse().ok()) else {
-                    return Ok(());
+                let id = step.call_id.as_deref().and_then(|id| id.parse().ok());
+                let composed = match id {
+                    Some(id) => match self.call(project, id).await {
+                        Ok(call) => Some(call),
+                        // A worker may name what it likes.
+                        Err(KernelError::Rejected(_)) => None,
+                        Err(error) => return Err(error),
+                    },
+                    None => None,
                 };
-                let call = match self.call(project, call).await {
-                    Ok(call) => call,
-                    // A worker may name what it likes.
-                    Err(KernelError::Rejected(_)) => return Ok(()),
-                    Err(error) => return Err(error),
+                let Some(call) = composed else {
+                    cost::add(sums, cost::UNKNOWN, spent);
+                    return Ok(());
                 };
                 let shown: Vec<_> = call
                     .entries

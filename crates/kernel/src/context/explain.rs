@@ -110,7 +110,10 @@ impl Kernel {
             omitted: self.omitted(project, &call.manifest.omissions, card_id).await?,
             repaired: call.manifest.repairs.iter().any(|repair| repair.added == card_id),
             card_exists: card.is_some(),
-            tokens: card.as_ref().map_or(0, |card| self.counts.card(tokenizer, card)),
+            tokens: match entry {
+                Some(entry) => entry.tokens,
+                None => card.as_ref().map_or(0, |card| self.counts.card(tokenizer, card)),
+            },
             ..Facts::default()
         };
         if let Some(card) = card.filter(|_| facts.in_entries.is_none() && facts.omitted.is_none()) {

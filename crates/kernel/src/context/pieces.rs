@@ -1,7 +1,10 @@
 //! What a turn's request is made of: its boxes and its session's memory, in order, each card once (WK-02..WK-04).
 
 use crate::{Kernel, KernelError, ViewedTurn, sessions::SessionRead};
-use cardwire_context::piece::{Body, Piece, Place, Reference};
+use cardwire_context::{
+    piece::{Piece, Place, Reference},
+    words::Words,
+};
 use cardwire_model::{Card, CardId, Cause, InboxItem, Layer, ProjectId, Segment, TurnPayload};
 use cardwire_protocol::{Rejection, turn::view};
 use std::{
@@ -107,13 +110,13 @@ impl Gathered {
 }
 
 impl Placed {
-    /// The card as a piece of a request.
-    pub(super) fn piece(&self, tokens: u32, is_pinned: bool) -> Piece<'_> {
+    /// The card as a piece of a request, in these words.
+    pub(super) fn piece<'a>(&'a self, words: &'a Words, tokens: u32, is_pinned: bool) -> Piece<'a> {
         Piece {
             layer: self.layer,
             context_key: None,
             cause: self.cause,
-            body: Body::Card(&self.card),
+            body: words.body(&self.card),
             reference: Reference::Card { id: self.card.id, place: Some(self.place) },
             tokens,
             pinned: is_pinned,

@@ -64,6 +64,7 @@ impl Kernel {
             share: true,
             query: asked.and_then(|card| card.content.to_text()),
             overrides: BTreeMap::new(),
+            offered: None,
         };
         let collected = self.collect_with(project, &request, None, Some(&setup.profile)).await?;
         let block = |(key, text): (&String, &String)| {
@@ -75,9 +76,12 @@ impl Kernel {
             system_prompt: prompt.map(|prompt| self.block_card(project, prompt)).transpose()?,
             blocks: collected.contexts.iter().map(block).collect::<Result<_, KernelError>>()?,
             placed: placed(before, &cards, asked),
+            reader: None,
+            tells_giver: true,
         };
-        self.count_ahead(project, setup.tokenizer, parts.cards()).await?;
-        let (pieces, _) = self.arranged(&setup, &parts);
+        self.count_ahead(project, setup.tokenizer, None, parts.cards()).await?;
+        let words = parts.words();
+        let (pieces, _) = self.arranged(&setup, &parts, &words);
         let mut layers = BTreeMap::new();
         for piece in &pieces {
             *layers.entry(piece.layer).or_default() += u64::from(piece.tokens);

@@ -2,7 +2,7 @@
 
 use super::{call::Setup, pieces::Material, render::BoxLists};
 use crate::{Kernel, KernelError};
-use cardwire_context::{manifest, piece::Piece};
+use cardwire_context::{manifest, piece::Piece, render};
 use cardwire_model::{AgentId, CardId, Manifest, ProjectId};
 use cardwire_store::RowFilter;
 use std::sync::Arc;
@@ -41,7 +41,9 @@ impl Kernel {
             return Ok(None);
         };
         let tools = setup.tools.as_ref().map(|card| card.id);
-        if (record.provider, &record.model, record.tools) != (setup.provider, &setup.model, tools) {
+        let is_alike =
+            (record.provider, &record.model, record.tools) == (setup.provider, &setup.model, tools);
+        if !is_alike || record.template != render::TEMPLATE {
             return Ok(Some(Previous { call, comparable: None }));
         }
         let lists = self.box_lists(project, &record).await?;

@@ -3,10 +3,13 @@
 use super::blocks::MANIFEST;
 use crate::{Kernel, KernelError};
 use cardwire_context::{
-    compaction, lint,
+    compaction,
+    cost::Spent,
+    lint,
     manifest::{self, ExpandedEntry},
-    render::{self, RequestSpec},
+    render::{self, RequestSpec, Template},
     tokens::Tokenizer,
+    words::Words,
 };
 use cardwire_model::{
     AgentId, BoxId, CancelFlag, CanonicalJson, Card, CardId, Cause, Generation, Layer, Manifest, ProjectId,
@@ -39,8 +42,59 @@ pub struct ExpandedCall {
     pub call_id: CardId,
     /// Its record.
     pub manifest: Manifest,
-    /// What was sent, in order.
+    /// What was sent, in order: messages, what was added to them, and the tools.
     pub entries: Vec<CallEntry>,
+    /// What the provider counted, once it has answered.
+    pub spent: Option<Spent>,
+}
+
+impl ExpandedCall {
+    /// What the request came to beyond its entries: a request for a summary shows its cards shortened.
+    pub fn rest(&self) -> i64 {
+        let entries: i64 = self.entries.iter().map(|entry| i64::from(entry.tokens)).sum();
+        i64::from(self.manifest.total_tokens) - entries
+    }
+
+    /// What the provider counted more or less than the request was estimated at.
+    pub fn provider_difference(&self) -> Option<i64> {
+        // A provider that tells of no tokens has not counted any.
+        let counted = self.spent?.input_tokens;
+        (counted > 0).then(|| counted - i64::from(self.manifest.total_tokens))
+    }
+}
+
+/// How the cards of a call were told to its model, and whether that is known to this build.
+enum Version {
+    Request(Template),
+    Summary { is_first: bool },
+}
+
+impl Version {
+    fn of(record: &Manifest) -> Option<Self> {
+        let name = record.template.as_str();
+        match Template::from_name(name) {
+            Some(template) => Some(Self::Request(template)),
+            None if compaction::is_template(name) => {
+                Some(Self::Summary { is_first: name == compaction::FIRST_TEMPLATE })
+            }
+            None => None,
+        }
+    }
+
+    /// Who was told otherwise than the cards are kept: nobody in requests of earlier builds.
+    fn reader<'r>(&self, record: &'r Manifest) -> Option<&'r str> {
+        match self {
+            Self::Request(Template::First) | Self::Summary { is_first: true } => None,
+            Self::Request(Template::Second) => Some(record.agent_id.as_str()),
+            Self::Summary { is_first: false } => Some(""),
+        }
+    }
+}
+
+/// The words of a call's cards.
+fn words_of<'c>(record: &Manifest, cards: impl Iterator<Item = &'c Card>) -> Words {
+    let reader = Version::of(record).and_then(|version| version.reader(record));
+    reader.map_or_else(Words::as_kept, |reader| Words::of(reader, cards))
 }
 
 /// A request that was rendered again.
@@ -93,25 +147,76 @@ impl Kernel {
         // What a call cost does not change when a card of it is deleted (OB-04).
         let cards = self.cards_of(project, &expanded, true).await?;
         let tokenizer = Tokenizer::from_name(&record.tokenizer).unwrap_or(Tokenizer::Estimate);
-        self.count_ahead(project, tokenizer, cards.values().map(|card| &**card)).await?;
+        let reader =
+            Version::of(&record).and_then(|version| version.reader(&record)).map(|_| &record.agent_id);
+        self.count_ahead(project, tokenizer, reader, cards.values().map(|card| &**card)).await?;
+        let words = words_of(&record, cards.values().map(|card| &**card));
         let entry = |entry: &ExpandedEntry<'_>| CallEntry {
             layer: entry.layer,
             context_key: entry.context_key.map(str::to_owned),
             card_id: entry.card_id,
             is_block: entry.is_block,
-            tokens: cards.get(&entry.card_id).map_or(0, |card| self.counts.card(tokenizer, card)),
+            tokens: cards.get(&entry.card_id).map_or(0, |card| match entry.is_block {
+                true => self.counts.card(tokenizer, card),
+                false => self.counts.told(tokenizer, &words, card),
+            }),
             cause: entry.cause,
         };
-        let entries = expanded.iter().map(entry).collect();
-        Ok(ExpandedCall { call_id: call, entries, manifest: record })
+        let mut entries: Vec<CallEntry> = expanded.iter().map(entry).collect();
+        entries.extend(self.beside(project, &record, tokenizer).await?);
+        let spent = self.spent_on(project, &record, call).await?;
+        Ok(ExpandedCall { call_id: call, entries, manifest: record, spent })
+    }
+
+    /// What a call sent besides its cards and blocks: what the linter added, and the tools.
+    async fn beside(
+        &self,
+        project: &ProjectId,
+        record: &Manifest,
+        tokenizer: Tokenizer,
+    ) -> Result<Vec<CallEntry>, KernelError> {
+        let added = record.repairs.iter().map(|repair| (Layer::Turn, repair.added, Cause::Repair));
+        let tools = record.tools.map(|id| (Layer::Tools, id, Cause::Profile));
+        let beside: Vec<_> = added.chain(tools).collect();
+        let ids: Vec<CardId> = beside.iter().map(|(_, id, _)| *id).collect();
+        if ids.is_empty() {
+            return Ok(vec![]);
+        }
+        let cards = self.get_cards(project, &ids, true).await?;
+        self.count_ahead(project, tokenizer, None, cards.iter().map(|card| &**card)).await?;
+        let is_kept = Version::of(record).is_none_or(|version| version.reader(record).is_none());
+        let tokens = |layer: Layer, card: &Card| match layer == Layer::Tools || is_kept {
+            true => self.counts.card(tokenizer, card),
+            false => lint::repair_tokens(&card.content, tokenizer),
+        };
+        let entry = |(layer, card_id, cause)| CallEntry {
+            layer,
+            context_key: None,
+            card_id,
+            is_block: layer == Layer::Tools,
+            tokens: cards.iter().find(|card| card.id == card_id).map_or(0, |card| tokens(layer, card)),
+            cause,
+        };
+        Ok(beside.into_iter().map(entry).collect())
+    }
+
+    /// What the provider counted, as the step that made the call says.
+    async fn spent_on(
+        &self,
+        project: &ProjectId,
+        record: &Manifest,
+        call: CardId,
+    ) -> Result<Option<Spent>, KernelError> {
+        let Some(step) = self.store.step(project, &record.step_id).await? else { return Ok(None) };
+        let is_of_call = step.call_id.as_deref() == Some(call.to_string().as_str());
+        Ok(is_of_call.then(|| Spent::of_step(&step.metadata.to_value())).flatten())
     }
 
     /// Renders a call again and holds it against the hash of what was sent.
     pub async fn render_call(&self, project: &ProjectId, call: CardId) -> Result<RenderedCall, KernelError> {
         let record = self.call_manifest(project, call).await?;
         let gone = |missing: String| RenderedCall { body: None, hash_ok: false, missing: Some(missing) };
-        let is_summary = record.template == compaction::TEMPLATE;
-        if !is_summary && record.template != render::TEMPLATE {
+        if Version::of(&record).is_none() {
             let other = &record.template;
             return Ok(gone(format!(
                 "the request was made by {other}, this server makes {}",
@@ -182,14 +287,16 @@ fn written_again(
     tools: Option<&Card>,
 ) -> Result<RenderedCall, String> {
     let expanded = expand(record, lists).map_err(|missing| missing.to_string())?;
-    let pieces = manifest::rebuild(&expanded, |id| cards.get(&id).map(AsRef::as_ref));
+    let words = words_of(record, cards.values().map(AsRef::as_ref));
+    let pieces = manifest::rebuild(&expanded, &words, |id| cards.get(&id).map(AsRef::as_ref));
     let pieces = pieces.map_err(|missing| missing.to_string())?;
     let tools: Option<&CanonicalJson> = tools.map(|card| &card.content);
     let spec = RequestSpec { provider: record.provider, model: &record.model, params: &record.params, tools };
-    let body = if record.template == compaction::TEMPLATE {
-        compaction::request(&pieces, &spec).map(|asked| asked.body)
-    } else {
-        lint::lint(record.provider, &pieces).map(|linted| render::render(&linted, &spec))
+    let body = match Version::of(record) {
+        Some(Version::Request(template)) => {
+            lint::lint_as(template, record.provider, &pieces).map(|linted| render::render(&linted, &spec))
+        }
+        Some(Version::Summary { .. }) | None => compaction::request(&pieces, &spec).map(|asked| asked.body),
     };
     let body = body.map_err(|error| error.to_string())?;
     let hash_ok = render::sha256(&body) == record.request_sha256;

@@ -8,9 +8,10 @@ use super::{
 use crate::{Caller, Done, Kernel, KernelError, Remember, sessions::Planned};
 use cardwire_context::{
     compaction, manifest,
-    piece::{Body, Piece, Place, Reference},
+    piece::{Piece, Place, Reference},
     render::{self, RequestSpec},
     tokens::MESSAGE_OVERHEAD,
+    words::Words,
 };
 use cardwire_model::{Card, CardId, Cause, Invalid, Layer, Manifest, ProjectId, SessionKey};
 use cardwire_protocol::{Rejection, turn::Command};
@@ -30,13 +31,18 @@ struct Sources {
 }
 
 impl Sources {
+    /// How the summariser, who is none of the agents, is told of what was said.
+    fn words(&self) -> Words {
+        Words::of("", self.said.iter().map(|(card, _)| &**card))
+    }
+
     /// The same in the order in which it is sent.
-    fn pieces(&self, count: impl Fn(&Card) -> u32) -> Vec<Piece<'_>> {
+    fn pieces<'a>(&'a self, words: &'a Words, count: impl Fn(&Card) -> u32) -> Vec<Piece<'a>> {
         let piece = |layer, cause, card, reference| Piece {
             layer,
             context_key: None,
             cause,
-            body: Body::Card(card),
+            body: words.body(card),
             reference,
             tokens: count(card),
             pinned: false,
@@ -80,8 +86,9 @@ impl Kernel {
         let setup = Setup { params: request.params.clone(), tools: None, ..setup };
         let sources = self.sources(project, &session.key).await?;
         let cards = sources.said.iter().map(|(card, _)| &**card);
-        self.count_ahead(project, setup.tokenizer, cards).await?;
-        let pieces = sources.pieces(|card| self.counts.card(setup.tokenizer, card));
+        self.count_ahead(project, setup.tokenizer, None, cards).await?;
+        let words = sources.words();
+        let pieces = sources.pieces(&words, |card| self.counts.told(setup.tokenizer, &words, card));
         let spec =
             RequestSpec { provider: setup.provider, model: &setup.model, params: &setup.params, tools: None };
         let asked = compaction::request(&pieces, &spec)

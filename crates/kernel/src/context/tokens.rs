@@ -2,20 +2,26 @@
 //! that what they said is remembered.
 
 use crate::{Kernel, KernelError};
-use cardwire_context::tokens::Tokenizer;
-use cardwire_model::{CancelFlag, Card, Hash256, ProjectId};
+use cardwire_context::{
+    tokens::Tokenizer,
+    words::{Words, may_be_told},
+};
+use cardwire_model::{AgentId, CancelFlag, Card, Hash256, ProjectId};
 use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering},
 };
 
 pub(crate) struct TokenCache {
-    counts: quick_cache::sync::Cache<(Tokenizer, Hash256), u32>,
+    counts: quick_cache::sync::Cache<Counted, u32>,
     /// How often a text was really counted.
     counted: AtomicU64,
 }
 
-/// Counts remembered at most: 60 bytes each.
+/// What was counted: a card as it is kept, or as this reader is told of it.
+type Counted = (Tokenizer, Hash256, Option<Hash256>);
+
+/// Counts remembered at most: 90 bytes each.
 const COUNTS: usize = 500_000;
 
 impl Default for TokenCache {
@@ -31,13 +37,27 @@ impl TokenCache {
             return tokenizer.count_card(card);
         }
         // The fact hash covers the tool calls too.
-        let key = (tokenizer, card.fact_hash);
+        let key = (tokenizer, card.fact_hash, None);
         self.remembered(key, || tokenizer.count_card(card))
     }
 
+    /// Tokens of a card as a message, in the words in which it is told.
+    pub(crate) fn told(&self, tokenizer: Tokenizer, words: &Words, card: &Card) -> u32 {
+        let Some(text) = words.text(card) else { return self.card(tokenizer, card) };
+        let key = (tokenizer, card.fact_hash, words.reader().map(|reader| Hash256::of(reader.as_bytes())));
+        self.remembered(key, || tokenizer.count_told(text, card))
+    }
+
     /// Whether a card can be counted without going through its text.
-    fn knows(&self, tokenizer: Tokenizer, card: &Card) -> bool {
-        tokenizer == Tokenizer::Estimate || self.counts.get(&(tokenizer, card.fact_hash)).is_some()
+    fn knows(&self, tokenizer: Tokenizer, reader: Option<&AgentId>, card: &Card) -> bool {
+        let reader = reader.filter(|_| may_be_told(card));
+        if reader.is_none() && tokenizer == Tokenizer::Estimate {
+            return true;
+        }
+        let reader = reader.map(|reader| Hash256::of(reader.as_str().as_bytes()));
+        // What may be told in other words often is not.
+        let is_known = |reader| self.counts.get(&(tokenizer, card.fact_hash, reader)).is_some();
+        is_known(reader) || (reader.is_some() && is_known(None))
     }
 
     /// How often a text was really counted.
@@ -45,7 +65,7 @@ impl TokenCache {
         self.counted.load(Ordering::Relaxed)
     }
 
-    fn remembered(&self, key: (Tokenizer, Hash256), count: impl FnOnce() -> u32) -> u32 {
+    fn remembered(&self, key: Counted, count: impl FnOnce() -> u32) -> u32 {
         if let Some(tokens) = self.counts.get(&key) {
             return tokens;
         }
@@ -58,23 +78,28 @@ impl TokenCache {
 
 impl Kernel {
     /// Counts cards that were not counted yet where it holds up nobody, if they are long. What they come to is asked for
-    /// afterwards: then it is known.
+    /// afterwards: then it is known. `reader` is who is told of them; nobody where they are counted as they are kept.
     pub(super) async fn count_ahead<'c>(
         &self,
         project: &ProjectId,
         tokenizer: Tokenizer,
+        reader: Option<&AgentId>,
         cards: impl Iterator<Item = &'c Card> + Send,
     ) -> Result<(), KernelError> {
-        let new: Vec<Card> = cards.filter(|card| !self.counts.knows(tokenizer, card)).cloned().collect();
+        let new: Vec<Card> =
+            cards.filter(|card| !self.counts.knows(tokenizer, reader, card)).cloned().collect();
         let calls = |card: &Card| card.tool_calls.as_ref().map_or(0, |calls| calls.as_bytes().len());
         let bytes: usize = new.iter().map(|card| card.content.as_bytes().len() + calls(card)).sum();
         if bytes == 0 {
             return Ok(());
         }
         let counts = Arc::clone(&self.counts);
+        let reader = reader.cloned();
         let count = move |cancel: &CancelFlag| {
+            let words =
+                reader.as_ref().map_or_else(Words::as_kept, |reader| Words::of(reader.as_str(), &new));
             for card in new.iter().take_while(|_| !cancel.is_set()) {
-                counts.card(tokenizer, card);
+                counts.told(tokenizer, &words, card);
             }
         };
         self.compute(Some(project), bytes, count).await

@@ -14,6 +14,7 @@ use cardwire_context::{
     manifest,
     piece::{Body, Piece, Reference},
     render::{self, RequestSpec},
+    words::{PARENT_POINTER, Words},
 };
 use cardwire_model::{Card, Cause, Invalid, InvalidCode, Layer, ManifestEntry, Omission, Timestamp};
 use cardwire_protocol::turn::view;
@@ -41,7 +42,8 @@ impl WrittenRequest {
         (setup, parts): (&Setup, &Parts),
         previous: Option<&Previous>,
     ) -> Result<Self, KernelError> {
-        let (pieces, mut left_out) = arranged(counts, now, (setup, parts));
+        let words = parts.words();
+        let (pieces, mut left_out) = arranged(counts, now, (setup, parts), &words);
         let (fitted, linted) = fitted(counts, setup, setup.window, &pieces)?;
         let spec = RequestSpec {
             provider: setup.provider,
@@ -78,8 +80,9 @@ impl Kernel {
         &self,
         setup: &Setup,
         parts: &'a Parts,
+        words: &'a Words,
     ) -> (Vec<Piece<'a>>, Vec<(Piece<'a>, Cause)>) {
-        arranged(&self.counts, self.now(), (setup, parts))
+        arranged(&self.counts, self.now(), (setup, parts), words)
     }
 
     /// See [`fitted`].
@@ -98,13 +101,18 @@ fn arranged<'a>(
     counts: &TokenCache,
     now: Timestamp,
     (setup, parts): (&Setup, &'a Parts),
+    words: &'a Words,
 ) -> (Vec<Piece<'a>>, Vec<(Piece<'a>, Cause)>) {
     let (mut left_out, mut checkpoint, mut turn, mut query) = (vec![], vec![], vec![], None);
+    let giver = parts.giver(now);
     for placed in &parts.placed {
-        let piece = placed.piece(counts.card(setup.tokenizer, &placed.card), is_pinned(&placed.card));
+        let tokens = counts.told(setup.tokenizer, words, &placed.card);
+        let piece = placed.piece(words, tokens, is_pinned(&placed.card));
+        let is_told = view::is_message(&placed.card.kind)
+            && (placed.card.kind.as_str() != PARENT_POINTER || giver == Some(placed.card.id));
         if !placed.card.is_visible(now) {
             left_out.push((piece, Cause::Expired));
-        } else if !view::is_message(&placed.card.kind) {
+        } else if !is_told {
             left_out.push((piece, Cause::NotAMessage));
         } else {
             match placed.layer {
@@ -117,6 +125,7 @@ fn arranged<'a>(
                 | Layer::Todo
                 | Layer::Compression
                 | Layer::Extra
+                | Layer::Tools
                 | Layer::Checkpoint => checkpoint.push(piece),
             }
         }
@@ -154,7 +163,7 @@ fn fitted<'a>(
     let fixed = setup.tools.as_ref().map_or(0, |card| counts.card(setup.tokenizer, card));
     let budget = Budget { window, reserve: setup.reserve, fixed };
     let added = |linted: &Linted<'_>| {
-        let tokens = |repair: &NewRepair| setup.tokenizer.count_text(repair.content.as_str());
+        let tokens = |repair: &NewRepair| repair.tokens(setup.tokenizer);
         linted.repairs.iter().map(tokens).fold(0, u32::saturating_add)
     };
     fit::fit_repaired(setup.provider, pieces, budget, added).map_err(|error| match error {

@@ -1,7 +1,7 @@
 //! From JSON text to typed values, with the field named in every refusal (API-06, SEC-08).
 
 use super::objects::Objects;
-use crate::Invalid;
+use crate::{Invalid, nearest};
 use serde::de::DeserializeOwned;
 
 /// Reads what somebody sent. An object is an object at every depth, and `whole` is what the text as a whole is called.
@@ -38,6 +38,9 @@ fn reason(error: &serde_json::Error) -> String {
         Some(at) => &text[..at],
         None => &text,
     };
+    if let Some(meant) = meant(text) {
+        return format!("{text}; did you mean `{meant}`?");
+    }
     // What a type is called here means nothing to a client.
     match text.rsplit_once(", expected ") {
         Some((found, kind)) if kind.starts_with("struct ") => format!("{found}, expected an object"),
@@ -47,6 +50,12 @@ fn reason(error: &serde_json::Error) -> String {
         Some((found, "f64" | "f32")) => format!("{found}, expected a number"),
         Some(_) | None => text.to_owned(),
     }
+}
+
+/// The member that an unknown one is nearest to, of those that serde_json's words tell.
+fn meant(text: &str) -> Option<&str> {
+    let (name, rest) = text.strip_prefix("unknown field `")?.split_once('`')?;
+    nearest(name, rest.split('`').skip(1).step_by(2))
 }
 
 #[cfg(test)]
@@ -85,6 +94,14 @@ mod tests {
     enum Kind {
         Plain,
         With { n: i64 },
+    }
+
+    /// F-01
+    #[test]
+    fn a_member_that_is_misspelt_is_told_as_it_is_spelt() {
+        let refused = |text: &str| read::<Outer>(text, "body").unwrap_err().to_string();
+        assert!(refused(r#"{"lst":[]}"#).ends_with("; did you mean `list`?"), "{}", refused(r#"{"lst":[]}"#));
+        assert!(!refused(r#"{"colour":[]}"#).contains("did you mean"), "{}", refused(r#"{"colour":[]}"#));
     }
 
     /// API-06

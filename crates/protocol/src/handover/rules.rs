@@ -185,7 +185,7 @@ fn order(packing: &Map<String, Value>) -> Result<Order, Invalid> {
 
 fn known(members: &Map<String, Value>, path: &str, names: &[&str]) -> Result<(), Invalid> {
     match members.keys().find(|key| !names.contains(&key.as_str())) {
-        Some(key) => Err(Invalid::field(format!("{path}/{key}"), "is not known")),
+        Some(key) => Err(Invalid::unknown(format!("{path}/{key}"), key, names)),
         None => Ok(()),
     }
 }

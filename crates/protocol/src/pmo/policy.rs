@@ -37,6 +37,7 @@ pub fn check(
 /// Whether a profile's policy is one that can be followed: one with a word that nobody knows would allow what it was to forbid.
 pub fn check_shape(policy: Option<&Value>) -> Result<(), Invalid> {
     const FIELD: &str = "delegation_policy";
+    const KNOWN: [&str; 2] = ["target_profiles", "target_tags"];
     let members = match policy {
         None | Some(Value::Null) => return Ok(()),
         Some(Value::Object(members)) => members,
@@ -44,8 +45,8 @@ pub fn check_shape(policy: Option<&Value>) -> Result<(), Invalid> {
     };
     for (name, value) in members {
         let refuse = |reason: &str| Err(Invalid::field(format!("{FIELD}/{name}"), reason));
-        if !["target_profiles", "target_tags"].contains(&name.as_str()) {
-            return refuse("is not known");
+        if !KNOWN.contains(&name.as_str()) {
+            return Err(Invalid::unknown(format!("{FIELD}/{name}"), name, &KNOWN));
         }
         let is_list = value.as_array().is_some_and(|list| list.iter().all(Value::is_string));
         if !is_list && !value.is_null() {

@@ -20,6 +20,11 @@ pub const MEMBERS: [&str; 10] = [
     "tools",
 ];
 
+/// What only the file of a team says, for whoever runs it from there.
+const MCP_SERVERS: &str = "mcp_servers";
+const MCP_SERVERS_ELSEWHERE: &str = "is not kept in a project, because it names programs: put it into a file of its own, for the process \
+    that runs the agents: `cardwire up --mcp FILE` or `cardwire worker --mcp FILE`";
+
 /// How a team may work. The last is another name of the one before (PR-09).
 pub const PROCESSES: [&str; 6] =
     ["sequential", "dynamic", "hierarchical", "react", "map_reduce", "mapreduce"];
@@ -28,6 +33,9 @@ pub const PROCESSES: [&str; 6] =
 pub fn check(content: &CanonicalJson) -> Result<(), Invalid> {
     let value = content.to_value();
     let members = object("body", &value)?;
+    if members.contains_key(MCP_SERVERS) {
+        return Err(Invalid::field(MCP_SERVERS, MCP_SERVERS_ELSEWHERE));
+    }
     only(members, &MEMBERS, "")?;
     let process = text(members, "process")?.ok_or_else(|| Invalid::field("process", "is required"))?;
     if !PROCESSES.contains(&process) {
@@ -89,7 +97,8 @@ mod tests {
 
     fn refused(value: &Value) -> Option<String> {
         let content = CanonicalJson::from_value(value).unwrap();
-        check(&content).err().map(|invalid| invalid.field_name().to_owned())
+        let checked = crate::resource::check(cardwire_model::ResourceKind::Team, &content);
+        checked.err().map(|invalid| invalid.field_name().to_owned())
     }
 
     /// PR-08, PR-09
@@ -132,6 +141,8 @@ mod tests {
             (json!({ "process": "react", "agents": agents, "entry": 1 }), "entry"),
             (json!({ "process": "react", "agents": agents, "description": [] }), "description"),
             (json!({ "process": "react", "agents": agents, "proces": 3 }), "proces"),
+            (json!({ "process": "react", "agents": agents, "mcp_servers": {} }), "mcp_servers"),
+            (json!({ "process": "react", "agents": agents, "model": { "api_key": "x" } }), "model/api_key"),
         ] {
             assert_eq!(refused(&team).as_deref(), Some(field), "{team}");
         }

@@ -3,7 +3,7 @@
 
 use super::{object, objects, only, text};
 use crate::turn::report::AfterExecution;
-use cardwire_model::{CanonicalJson, Invalid, ToolTarget, check_web_address, limits, schema};
+use cardwire_model::{CanonicalJson, Invalid, ToolTarget, check_web_address, limits, nearest, schema};
 use serde_json::{Map, Value};
 
 /// What a tool may say.
@@ -70,10 +70,20 @@ impl Tool {
     }
 }
 
+/// What is understood of a target here.
+const TARGET: [&str; 4] = ["url", "nats", "reply", "wait_seconds"];
+
 /// Where a tool is called over HTTP is an address that calls can go to, without credentials (SEC-09). This is asked when a
 /// tool is written, not when it is read: older ones stay readable.
 pub(super) fn check_address(content: &CanonicalJson) -> Result<(), Invalid> {
-    match content.to_value().pointer("/target/url") {
+    let content = content.to_value();
+    let target = content.get("target").and_then(Value::as_object);
+    // What else a target says is for its callers to understand, but for slips of what is understood here.
+    let slip = |name: &&String| !TARGET.contains(&name.as_str()) && nearest(name, TARGET).is_some();
+    if let Some(name) = target.and_then(|target| target.keys().find(slip)) {
+        return Err(Invalid::unknown(format!("target/{name}"), name, &TARGET));
+    }
+    match content.pointer("/target/url") {
         None | Some(Value::Null) => Ok(()),
         Some(Value::String(url)) => {
             check_web_address(url).map_err(|reason| Invalid::field("target/url", reason))
@@ -86,9 +96,9 @@ pub(super) fn check_address(content: &CanonicalJson) -> Result<(), Invalid> {
 fn check_target(target: &Map<String, Value>) -> Result<(), Invalid> {
     let Some(name) = target.get("nats") else { return Ok(()) };
     let wrong = |field: &str, reason: &str| Err(Invalid::field(format!("target/{field}"), reason));
-    if let Some(field) = target.keys().find(|key| !["nats", "reply", "wait_seconds"].contains(&key.as_str()))
-    {
-        return wrong(field, "is not known of a tool on the bus");
+    let known = ["nats", "reply", "wait_seconds"];
+    if let Some(field) = target.keys().find(|key| !known.contains(&key.as_str())) {
+        return Err(Invalid::unknown(format!("target/{field}"), field, &known));
     }
     if name.as_str().is_none_or(|name| name.parse::<ToolTarget>().is_err()) {
         return wrong("nats", "must be 1 to 128 letters, digits, _ and -");
@@ -164,6 +174,8 @@ mod tests {
         {
             assert_eq!(check(legal.clone()), Ok(()), "{legal}");
         }
+        let slip = check(json!({ "target": { "ulr": "https://x" } })).unwrap_err().to_string();
+        assert_eq!(slip, "target/ulr: is not known; did you mean `url`?");
         for wrong in
             [json!("file:///etc/passwd"), json!("gopher://x"), json!("http://me:hunter2@x"), json!(7)]
         {

@@ -5,7 +5,8 @@ use super::check_tags;
 use crate::{Decision, Moment, Rejection, pmo::policy};
 use cardwire_model::{
     AuditAction, BoxHead, BoxId, Card, Commit, Entry, Invalid, NewBox, Profile, ProfileName, ProjectId,
-    Revision, Snapshot, WorkerTarget, Write, check_web_address,
+    Revision, Snapshot, WorkerTarget, Write, builtin_tools::check_builtin_tools, check_model_settings,
+    check_tool_entries, check_web_address, credential::check_no_secrets,
 };
 use serde_json::{Value, json};
 
@@ -42,6 +43,10 @@ pub fn decide(
 ) -> Result<Decision<Put>, Rejection> {
     check_tags(&command.tags)?;
     let content = command.card.content.to_value();
+    check_no_secrets(&content)?;
+    check_builtin_tools(&content)?;
+    check_tool_entries(&content)?;
+    check_model_settings(&content["llm_config"], "llm_config")?;
     policy::check_shape(content.get("delegation_policy"))?;
     check_sizes(&content["llm_config"])?;
     check_address(&content["llm_config"])?;

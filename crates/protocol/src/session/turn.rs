@@ -103,6 +103,11 @@ pub fn checkpoint_at(
     newest_first.into_iter().find(|(_, made)| was_there(*made)).map(|(checkpoint, _)| checkpoint)
 }
 
+/// Whether the turn is a member's part in a round of a team, and not work that one agent has given to another.
+pub fn is_in_round(runtime_config: &CanonicalJson) -> bool {
+    runtime_config.members().is_some_and(|mut members| members.any(|(name, _)| name == "role"))
+}
+
 /// Whether the turn leads a team, so that the work is its members'.
 pub fn leads_team(runtime_config: &CanonicalJson) -> bool {
     runtime_config.to_value().get("team_card_id").is_some_and(Value::is_string)

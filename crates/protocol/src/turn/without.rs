@@ -9,7 +9,7 @@ const SETTING: &str = "without_layers";
 /// them is none.
 pub const fn may_go(layer: Layer) -> bool {
     match layer {
-        Layer::Query | Layer::Turn => false,
+        Layer::Query | Layer::Turn | Layer::Tools => false,
         Layer::SystemPrompt
         | Layer::Framework
         | Layer::Experience

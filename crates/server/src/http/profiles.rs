@@ -3,10 +3,7 @@
 use super::next_cursor;
 use crate::{error::Answer, request::Request, respond};
 use axum::http::StatusCode;
-use cardwire_api::{
-    parse,
-    roster::{ProfileIn, ProfileList, ProfileOut},
-};
+use cardwire_api::roster::{ProfileIn, ProfileList, ProfileOut};
 
 pub(crate) async fn list(request: Request) -> Answer {
     let (limit, after) = (request.page_limit()?, request.parsed("cursor")?);
@@ -26,7 +23,7 @@ pub(crate) async fn get(request: Request) -> Answer {
 pub(crate) async fn put(request: Request) -> Answer {
     let name = request.param("profile_name")?;
     let body = request.json().await?;
-    let (new, content) = parse::body::<ProfileIn>(&body)?.into_profile(name, &body)?;
+    let (new, content) = ProfileIn::read(&body)?.into_profile(name, &body)?;
     let put = request.state.kernel.put_profile(request.project()?, &request.caller()?, new).await?;
     let status = if put.created { StatusCode::CREATED } else { StatusCode::OK };
     Ok(respond::json(status, &ProfileOut::new(&put.profile, &content)))

@@ -24,8 +24,8 @@ use cardwire_kernel::{
     },
 };
 use cardwire_model::{
-    CancelFlag, CanonicalJson, CardDraft, CardId, Channel, Invalid, ProjectId, ResourceKind, ResourceName,
-    Status, TurnId,
+    BUILTIN_TOOLS, CancelFlag, CanonicalJson, CardDraft, CardId, Channel, Invalid, ProjectId, ResourceKind,
+    ResourceName, Status, TurnId,
 };
 use cardwire_team::Team;
 use serde_json::{Map, Value, json};
@@ -222,7 +222,10 @@ impl Parts {
             profiles.push(profile(name, profile_of(team, name, fields, None))?);
         }
         for member in team.roster() {
-            let fields = profile_of(team, &member.id, &member.profile, member.model.as_ref());
+            let mut fields = profile_of(team, &member.id, &member.profile, member.model.as_ref());
+            if let Some(set) = team.builtin_tools_beside(&member.profile) {
+                fields.insert(BUILTIN_TOOLS.to_owned(), set.as_str().into());
+            }
             profiles.push(profile(&member.profile_name, fields)?);
             agents.push(agent(&team.agent_id(&member.id), &member.profile_name)?);
         }
@@ -268,7 +271,7 @@ fn tool(document: &Value) -> Result<(ResourceName, CardDraft), Invalid> {
 
 fn profile(name: &str, fields: Map<String, Value>) -> Result<NewProfile, Invalid> {
     let body = Value::Object(fields).to_string();
-    let new = parse::body::<ProfileIn>(body.as_bytes())?;
+    let new = ProfileIn::read(body.as_bytes())?;
     let (new, _) = new.into_profile(parse::one("profile/name", name)?, body.as_bytes())?;
     Ok(new)
 }

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 on_both! {
     rp_02_a_call_is_rendered_again_byte_for_byte;
     ob_04_a_deletion_changes_no_cost_of_the_past;
+    ob_04_rows_come_to_the_total;
 }
 
 on_sqlite! {
@@ -114,11 +115,13 @@ async fn rp_01_a_call_is_kept_as_references(api: Api) {
         .collect();
     let expected = [
         ("system_prompt", "", true, "profile"),
-        ("framework", "framework__context", true, "collected"),
         ("query", "", false, "instruction"),
+        ("tools", "", true, "profile"),
     ];
+    // F-10: there is no framework layer for tools that are not offered.
     assert_eq!(entries, expected);
-    assert_eq!(shown["entries"][2]["card_id"], json!(card));
+    assert_eq!(shown["entries"][1]["card_id"], json!(card));
+    assert_eq!(shown["entries"][2]["card_id"], manifest["tools_card_id"]);
     let steps = api.items("state/steps").await;
     assert_eq!((&steps[0]["call_id"], &steps[0]["step_id"]), (&made["call_id"], &made["step_id"]));
     assert!(api.shown("p1", &leased.output).await.is_empty(), "a record is no part of the conversation");
@@ -205,6 +208,47 @@ async fn ob_04_a_deletion_changes_no_cost_of_the_past(api: Api) {
         api.delete(&format!("/projects/p1/l0/cards/{card}")).await.expect(204);
     }
     assert_eq!(looked().await, before);
+}
+
+/// F-05: rows come to the total, and what the provider counted otherwise is a row of its own.
+async fn ob_04_rows_come_to_the_total(api: Api) {
+    let leased = api.running("a1").await;
+    let lost = json!([{ "id": "c1", "type": "function", "function": { "name": "look", "arguments": "{}" } }]);
+    let lost = json!({ "content": "", "metadata": { "type": "agent.thought" }, "tool_calls": lost });
+    api.verb(&leased, "/cards", lost).await.expect(200);
+    let tools =
+        json!([{ "type": "function", "function": { "name": "look", "description": "Looks around." } }]);
+    for (number, counted) in [900_i64, 3].into_iter().enumerate() {
+        let made = call(&api, &leased, json!({ "tools": tools })).await;
+        let rows = async || {
+            let shown = show(&api, &made, "").await;
+            let rows = shown["rows"].as_array().unwrap().clone();
+            let sum: i64 = rows.iter().map(|row| row["tokens"].as_i64().unwrap()).sum();
+            assert_eq!(shown["input_tokens"], sum, "{shown:#}");
+            (rows, sum)
+        };
+        let (before, sum) = rows().await;
+        assert_eq!(made["total_tokens"], sum, "{before:?}");
+        assert!(before.iter().any(|row| row["layer"] == "tools"), "{before:?}");
+        let usage = json!({ "input_tokens": counted, "cached_tokens": 2, "output_tokens": 5 });
+        let metadata = json!({ "usage": usage, "cost_micros": 101 });
+        let step = json!({ "step_id": made["step_id"], "phase": "answered", "metadata": metadata });
+        api.verb(&leased, "/steps", step).await.expect(201);
+        let (after, sum) = rows().await;
+        assert_eq!(sum, counted, "{after:?}");
+        assert_eq!(after.last().unwrap()["layer"], "provider difference");
+        for by in ["layer", "card"] {
+            let cost = api
+                .get(&format!("/projects/p1/cost?agent_turn_id={}&by={by}", leased.turn))
+                .await
+                .expect(200);
+            for name in ["input_tokens", "cached_tokens", "output_tokens", "cost_micros"] {
+                let items = cost["items"].as_array().unwrap().iter();
+                let sum: i64 = items.map(|item| item[name].as_i64().unwrap()).sum();
+                assert_eq!(cost["total"][name], sum, "{number} {by} {name}: {cost:#}");
+            }
+        }
+    }
 }
 
 async fn ob_01_a_call_without_a_result_is_repaired(api: Api) {

@@ -27,6 +27,7 @@ mod pack;
 mod projects;
 mod roster;
 mod sessions;
+mod settings;
 mod streams;
 mod support;
 mod system;

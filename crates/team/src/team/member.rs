@@ -1,7 +1,7 @@
 //! A member of a team.
 
 use super::{read::Fields, roster::derived};
-use cardwire_model::Invalid;
+use cardwire_model::{Invalid, PROFILE_KEYS, builtin_tools::check_builtin_tools, check_tool_entries};
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 
@@ -64,7 +64,11 @@ fn parse(agent: &Fields<'_>, id: &str, ids: &[String], team_name: &str) -> Resul
 
 /// The fields of a profile without its name.
 pub(super) fn profile(given: &Fields<'_>) -> Result<Map<String, Value>, Invalid> {
+    given.only(&PROFILE_KEYS)?;
     given.required_text("system_prompt")?;
+    for check in [check_builtin_tools, check_tool_entries] {
+        check(given.value()).map_err(|invalid| invalid.under(given.path()))?;
+    }
     let mut profile = given.map().clone();
     profile.remove("name");
     Ok(profile)

@@ -8,6 +8,7 @@ use std::ops::RangeInclusive;
 /// An object of a document and where it is. `null` counts as absent.
 pub(super) struct Fields<'a> {
     path: String,
+    value: &'a Value,
     map: &'a Map<String, Value>,
 }
 
@@ -16,7 +17,7 @@ impl<'a> Fields<'a> {
     pub(super) fn of(path: &str, value: &'a Value) -> Result<Self, Invalid> {
         let place = if path.is_empty() { "body" } else { path };
         let map = value.as_object().ok_or_else(|| Invalid::field(place, "must be an object"))?;
-        Ok(Self { path: path.to_owned(), map })
+        Ok(Self { path: path.to_owned(), value, map })
     }
 
     /// Where a field of it is.
@@ -29,6 +30,16 @@ impl<'a> Fields<'a> {
         Invalid::field(self.at(name), reason)
     }
 
+    /// Where it is.
+    pub(super) fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The object as a value.
+    pub(super) fn value(&self) -> &'a Value {
+        self.value
+    }
+
     /// The object as it is.
     pub(super) fn map(&self) -> &'a Map<String, Value> {
         self.map
@@ -37,7 +48,7 @@ impl<'a> Fields<'a> {
     /// Refuses every other field.
     pub(super) fn only(&self, names: &[&str]) -> Result<(), Invalid> {
         match self.map.keys().find(|key| !names.contains(&key.as_str())) {
-            Some(key) => Err(self.wrong(key, "is not known")),
+            Some(key) => Err(Invalid::unknown(self.at(key), key, names)),
             None => Ok(()),
         }
     }

@@ -2,8 +2,10 @@
 
 use super::{Member, Team};
 use crate::{Process, prompts};
-use cardwire_model::{limits::NAME_CHARS, slug};
-use serde_json::{Map, json};
+use cardwire_model::{
+    ALLOWED_INTERNAL_TOOLS, ALLOWED_TOOLS, BUILTIN_TOOLS, BuiltinTools, limits::NAME_CHARS, slug,
+};
+use serde_json::{Map, Value, json};
 
 /// The name of what one has in another: no longer than a name may be.
 pub(super) fn derived(whose: &str, what: &str) -> String {
@@ -54,12 +56,27 @@ impl Team {
         }
     }
 
+    /// Which of the tools that come with every worker its members are offered, where their profiles leave it open: those
+    /// that give work to others if there are agents to be made for that.
+    pub fn builtin_tools(&self) -> BuiltinTools {
+        if self.profiles.is_empty() { BuiltinTools::None } else { BuiltinTools::Delegate }
+    }
+
+    /// The same for a profile of a member that names tools: the set is chosen apart from them, so that naming one takes none
+    /// of the others away. Nothing where the profile says it itself, or there is nothing to say.
+    pub fn builtin_tools_beside(&self, profile: &Map<String, Value>) -> Option<BuiltinTools> {
+        let is_list = |name: &str| profile.get(name).is_some_and(Value::is_array);
+        let is_open = !profile.contains_key(BUILTIN_TOOLS) && !is_list(ALLOWED_INTERNAL_TOOLS);
+        let set = Some(self.builtin_tools()).filter(|set| *set != BuiltinTools::None);
+        set.filter(|_| is_open && is_list(ALLOWED_TOOLS))
+    }
+
     /// A helper answers with JSON; it has no tools.
     fn helper(&self, id: String, prompt: &str) -> Member {
         let profile = [
             ("system_prompt", json!(prompt)),
-            ("allowed_tools", json!([])),
-            ("allowed_internal_tools", json!([])),
+            (ALLOWED_TOOLS, json!([])),
+            (ALLOWED_INTERNAL_TOOLS, json!([])),
         ];
         Member {
             profile_name: derived(&self.name, &id),

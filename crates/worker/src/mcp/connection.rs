@@ -3,7 +3,7 @@
 use super::{
     answer,
     bounded::Bounded,
-    program::Program,
+    program::{LastWords, Program},
     servers::{Place, ProgramPlace},
 };
 use crate::{card::Answer, tools, tools::offer::Offer};
@@ -75,11 +75,12 @@ impl Connection {
         place: &Place,
         door: &Door,
         path: Option<&OsStr>,
+        words: &LastWords,
     ) -> Result<Self, String> {
         let changed = Arc::new(AtomicBool::new(false));
         let listener = Listener { changed: Arc::clone(&changed) };
         let (client, program) = match place {
-            Place::Program(place) => start(name, place, path, listener).await?,
+            Place::Program(place) => start(name, place, path, words, listener).await?,
             Place::Address { url, key } => {
                 let transport = address(url, key.as_deref(), door)?;
                 (
@@ -148,14 +149,19 @@ async fn start(
     name: &str,
     place: &ProgramPlace,
     path: Option<&OsStr>,
+    words: &LastWords,
     listener: Listener,
 ) -> Result<(Client, Option<Program>), String> {
-    let (program, output, input) = Program::start(name, place, path)?;
+    let (program, output, input) = Program::start(name, place, path, words)?;
     let transport = AsyncRwTransport::new_client(Bounded::new(output, limits::MCP_MESSAGE_BYTES), input)
         .with_max_line_length(usize::MAX);
-    let client =
-        listener.serve_with_lifecycle(transport, lifecycle()).await.map_err(|error| reason(&error))?;
-    Ok((client, Some(program)))
+    match listener.serve_with_lifecycle(transport, lifecycle()).await {
+        Ok(client) => Ok((client, Some(program))),
+        Err(error) => {
+            program.heard_out().await;
+            Err(reason(&error))
+        }
+    }
 }
 
 fn address(

@@ -99,7 +99,7 @@ impl Place {
             }
         };
         if let Some(field) = fields.keys().find(|field| !known.contains(&field.as_str())) {
-            return Err(wrong(&format!("{at}/{field}"), "is not known"));
+            return Err(Invalid::unknown(format!("{at}/{field}"), field, known));
         }
         if known.contains(&"url") {
             let url = text(at, fields, "url")?.unwrap_or_default();
@@ -204,6 +204,11 @@ mod tests {
             (json!({}), "mcp_servers/s: must have either"),
             (json!({ "command": "a", "url": "http://b" }), "mcp_servers/s: must have either"),
             (json!({ "command": "a", "key": "b" }), "mcp_servers/s/key: is not known"),
+            (json!({ "comand": "a", "url": "http://b" }), "mcp_servers/s/comand: is not known"),
+            (
+                json!({ "command": "a", "arg": ["b"] }),
+                "mcp_servers/s/arg: is not known; did you mean `args`?",
+            ),
             (json!({ "command": " " }), "mcp_servers/s/command: must be a text"),
             (json!({ "command": "a", "args": [1] }), "mcp_servers/s/args: must be a list"),
             (json!({ "command": "a", "env": { "A": 1 } }), "mcp_servers/s/env/A: must be"),

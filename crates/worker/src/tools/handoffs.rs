@@ -8,19 +8,15 @@ use crate::{
     transcript::{Call, Transcript},
     trouble::Trouble,
 };
+use cardwire_model::builtin_tools::{HANDOFF_READING, HANDOFF_WRITING};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
 /// How many cards of a box that came back are looked at.
 const BOX_CARDS: u64 = 100;
 
-/// Tools that read.
-pub(crate) const READING: [&str; 2] = ["list_handoff", "load_handoff"];
-/// Tools that write: only for agents whose profile names them.
-pub(crate) const WRITING: [&str; 2] = ["write_files", "send_handoff"];
-
 pub(crate) fn is_one(name: &str) -> bool {
-    READING.contains(&name) || WRITING.contains(&name)
+    HANDOFF_READING.contains(&name) || HANDOFF_WRITING.contains(&name)
 }
 
 pub(crate) async fn run(

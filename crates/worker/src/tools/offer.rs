@@ -1,7 +1,7 @@
 //! What a model is told it may call, in its provider's format.
 
-use super::{NOTES, PMO, fields::Field, handoffs, handover, submit};
-use cardwire_model::{Provider, asking::ASK_HUMAN};
+use super::{fields::Field, handover, submit};
+use cardwire_model::{Provider, asking::ASK_HUMAN, builtin_tools::PMO_TOOLS, every_built_in_tool};
 use serde::{Serialize, Serializer};
 use serde_json::{
     Value, json,
@@ -70,8 +70,7 @@ enum Form {
 
 /// What every worker offers, in the forms of all providers: nearly every call has most of it, so it is made once.
 static BUILT_IN: LazyLock<HashMap<(&'static str, Provider), Box<RawValue>>> = LazyLock::new(|| {
-    let names = || built_in_names().chain(handoffs::WRITING);
-    let offers = || names().filter_map(|name| Some((name, built_in(name)?)));
+    let offers = || every_built_in_tool().filter_map(|name| Some((name, built_in(name, &[])?)));
     let form = |provider: &'static Provider| {
         offers()
             .filter_map(|(name, offer)| Some(((name, *provider), to_raw_value(&offer.form(*provider)).ok()?)))
@@ -125,55 +124,76 @@ pub(crate) fn document_offer(name: &str, document: &Value) -> Offer {
     Offer { name: name.to_owned(), description: text.to_owned(), parameters }
 }
 
-/// The tools that come with every worker.
-fn built_in(name: &str) -> Option<Offer> {
-    let target = json!({ "type": "string", "enum": ["new", "reuse", "clone"] });
+/// A tool that comes with every worker, for somebody who may give work to agents of these profiles.
+pub(crate) fn built_in_offer(name: &'static str, profiles: &[&Value]) -> Offered {
+    match built_in(name, profiles).filter(|_| !profiles.is_empty() && PMO_TOOLS.contains(&name)) {
+        Some(offer) => Offered::Made(offer),
+        None => Offered::BuiltIn(name),
+    }
+}
+
+/// The tools that come with every worker. `profiles` are those whose agents can be given work, as far as that is known.
+fn built_in(name: &str, profiles: &[&Value]) -> Option<Offer> {
+    let target = json!({
+        "type": "string", "enum": ["new", "reuse", "clone"],
+        "description": "new makes an agent of a profile; reuse takes one that is there; clone makes a copy of one, which has read all that it wrote.",
+    });
     let task = object(
         json!({
             "target_strategy": target,
-            "target_ref": { "type": "string", "description": "The profile for new, the agent for reuse and clone." },
-            "instruction": { "type": "string" },
-            "context_box_id": { "type": "string" },
+            "target_ref": { "type": "string", "description": target_text(profiles) },
+            "instruction": { "type": "string", "description": "What is to be done, complete in itself: the agent is told nothing else." },
+            "context_box_id": { "type": "string", "description": "The output_box_id of earlier work that the agent is to read." },
         }),
         &["target_strategy", "target_ref", "instruction"],
     );
+    let profile = json!({ "type": "string", "description": profile_text(profiles) });
     let (description, parameters) = match name {
-        "delegate_async" => ("Give work to another agent and go on without waiting for it.", task),
+        "delegate_async" => (
+            "Give work to another agent and go on without waiting for it. The answer names the box that it will write to.",
+            task,
+        ),
         "fork_join" => (
-            "Give work to several agents at once and wait for all results.",
+            "Give work to several agents at once and wait for the results of all.",
             object(
                 json!({
                     "tasks": { "type": "array", "items": task, "minItems": 1 },
-                    "fail_fast": { "type": "boolean" },
-                    "deadline_seconds": { "type": "number" },
+                    "fail_fast": { "type": "boolean", "description": "Whether the first failure ends the others." },
+                    "deadline_seconds": { "type": "number", "description": "How long to wait at most; 900 when absent." },
                 }),
                 &["tasks"],
             ),
         ),
         "ask_expert" => (
-            "Ask an agent of an expert's profile; go on without waiting for it.",
+            "Ask an expert and go on without waiting for the answer. The answer names the box that it will be in.",
             object(
                 json!({
-                    "expert_profile": { "type": "string" }, "question": { "type": "string" },
-                    "include_history": { "type": "boolean" },
+                    "expert_profile": profile, "question": { "type": "string" },
+                    "include_history": { "type": "boolean", "description": "Whether the expert reads what you have written so far." },
                 }),
                 &["expert_profile", "question"],
             ),
         ),
         "launch_principal" => (
-            "Start an agent of a profile with work of its own.",
+            "Start an agent with work of its own, and go on without waiting for it.",
             object(
-                json!({ "profile_name": { "type": "string" }, "instruction": { "type": "string" } }),
+                json!({ "profile_name": profile, "instruction": { "type": "string" } }),
                 &["profile_name", "instruction"],
             ),
         ),
         "read_card" => (
-            "Read a card that you were given, by its id.",
+            "Read one card of what you were given, by its card_id.",
             object(json!({ "card_id": { "type": "string" } }), &["card_id"]),
         ),
         "read_box" => (
-            "Read the cards of a box that you were given: your context, your output, or the output of work you started.",
-            object(json!({ "box_id": { "type": "string" }, "limit": { "type": "integer" } }), &["box_id"]),
+            "Read what work that you gave to others has written.",
+            object(
+                json!({
+                    "box_id": { "type": "string", "description": "The output_box_id in the answer to the call that gave the work." },
+                    "limit": { "type": "integer", "description": "How many of the last cards; 100 when absent." },
+                }),
+                &["box_id"],
+            ),
         ),
         ASK_HUMAN => (
             "Ask a person and wait for the answer.",
@@ -184,8 +204,11 @@ fn built_in(name: &str) -> Option<Offer> {
             object(
                 json!({
                     "op": { "type": "string", "enum": ["add", "remove", "replace"] },
-                    "items": { "type": "array", "items": { "type": "string" } },
-                    "goal": { "type": "string" },
+                    "items": {
+                        "type": "array", "items": { "type": "string" },
+                        "description": "What is to be done, one sentence each; to remove, the ids: t1, t2, …",
+                    },
+                    "goal": { "type": "string", "description": "What all of it is for." },
                 }),
                 &["op", "items"],
             ),
@@ -198,8 +221,12 @@ fn built_in(name: &str) -> Option<Offer> {
                         "type": "array",
                         "items": object(
                             json!({
-                                "id": { "type": "string" }, "status": { "type": "string" },
-                                "result": { "type": "string" },
+                                "id": { "type": "string", "description": "As on the list: t1, t2, …" },
+                                "status": {
+                                    "type": "string",
+                                    "enum": ["pending", "running", "completed", "failed", "skipped", "aborted"],
+                                },
+                                "result": { "type": "string", "description": "What came of it." },
                             }),
                             &["id", "status"],
                         ),
@@ -210,7 +237,13 @@ fn built_in(name: &str) -> Option<Offer> {
         ),
         "search_knowledge" => (
             "Search the project's knowledge.",
-            object(json!({ "query": { "type": "string" }, "top_k": { "type": "integer" } }), &["query"]),
+            object(
+                json!({
+                    "query": { "type": "string" },
+                    "top_k": { "type": "integer", "description": "How many passages at most; 8 when absent." },
+                }),
+                &["query"],
+            ),
         ),
         "list_handoff" => (
             "List the handoff packages that you were given: what each is about, and which samples it tells of.",
@@ -252,7 +285,8 @@ fn built_in(name: &str) -> Option<Offer> {
             ),
         ),
         "send_handoff" => (
-            "Hand a package over: paths, not contents. The files must be written already; the index of an execute_to_init              is made from them when it is left out.",
+            "Hand a package over: paths, not contents. The files must be written already. The index of an execute_to_init is made \
+             from them when it is left out.",
             object(
                 json!({
                     "handoff_type": { "type": "string" }, "timestamp": { "type": "string" },
@@ -268,9 +302,30 @@ fn built_in(name: &str) -> Option<Offer> {
     Some(Offer { name: name.to_owned(), description: description.to_owned(), parameters })
 }
 
-/// The names of [`built_in`], in the order in which they are offered.
-pub(crate) fn built_in_names() -> impl Iterator<Item = &'static str> {
-    PMO.into_iter().filter(|name| *name != "provision_agent").chain(NOTES).chain(handoffs::READING)
+/// Who can be given work.
+fn target_text(profiles: &[&Value]) -> String {
+    let reuse = "for reuse and clone the id of an agent";
+    match told(profiles) {
+        Some(told) => format!("For new the name of a profile, {reuse}. The profiles: {told}."),
+        None => format!("For new the name of a profile, {reuse}."),
+    }
+}
+
+fn profile_text(profiles: &[&Value]) -> String {
+    told(profiles)
+        .map_or_else(|| "The name of a profile.".to_owned(), |told| format!("One of the profiles: {told}."))
+}
+
+fn told(profiles: &[&Value]) -> Option<String> {
+    let one = |profile: &&Value| {
+        let name = profile["name"].as_str().unwrap_or_default();
+        let about = profile["description"].as_str().map(|text| text.trim().trim_end_matches('.'));
+        match about.filter(|about| !about.is_empty()) {
+            Some(about) => format!("{name} ({about})"),
+            None => name.to_owned(),
+        }
+    };
+    (!profiles.is_empty()).then(|| profiles.iter().map(one).collect::<Vec<_>>().join(", "))
 }
 
 fn object(properties: Value, required: &[&str]) -> Value {
@@ -280,15 +335,34 @@ fn object(properties: Value, required: &[&str]) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cardwire_model::{built_in_tools, builtin_tools::HANDOFF_WRITING};
 
     #[test]
     fn every_tool_that_comes_with_a_worker_can_be_offered() {
-        for name in built_in_names().chain(handoffs::WRITING) {
-            let offer = built_in(name).unwrap_or_else(|| panic!("{name} has no description"));
+        for name in built_in_tools().chain(HANDOFF_WRITING) {
+            let offer = built_in(name, &[]).unwrap_or_else(|| panic!("{name} has no description"));
             assert_eq!(offer.parameters["type"], "object");
             assert!(!offer.description.is_empty());
         }
-        assert_eq!(built_in("rm"), None);
+        assert_eq!(built_in("rm", &[]), None);
+    }
+
+    /// F-10: who can be given work is told by name.
+    #[test]
+    fn a_tool_that_gives_work_names_those_who_can_be_given_it() {
+        let profiles =
+            [json!({ "name": "finder", "description": "Finds facts." }), json!({ "name": "judge" })];
+        let profiles: Vec<&Value> = profiles.iter().collect();
+        for name in ["delegate_async", "fork_join", "ask_expert", "launch_principal"] {
+            let Offered::Made(offer) = built_in_offer(name, &profiles) else { panic!("{name} is as always") };
+            assert!(
+                offer.parameters.to_string().contains("finder (Finds facts), judge."),
+                "{}",
+                offer.parameters
+            );
+            assert_eq!(built_in_offer(name, &[]), Offered::BuiltIn(name));
+        }
+        assert_eq!(built_in_offer("read_box", &profiles), Offered::BuiltIn("read_box"));
     }
 
     #[test]

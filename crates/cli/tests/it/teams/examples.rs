@@ -42,10 +42,11 @@ fn same_everywhere(name: &str, query: &str) {
     expect(name, &transcript(&home, &team, query));
 }
 
-fn expect(name: &str, transcript: &str) {
+pub(super) fn expect(name: &str, transcript: &str) {
     let file = format!("{}/tests/it/teams/golden/{name}.txt", env!("CARGO_MANIFEST_DIR"));
     let file = PathBuf::from(file);
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         std::fs::write(&file, transcript).unwrap();
     }
     let expected = std::fs::read_to_string(&file).unwrap_or_default();
@@ -95,13 +96,16 @@ fn transcript(home: &Arc<Home>, team: &str, query: &str) -> String {
     story + "== delivered\n" + &names.shown(&told["deliverable"])
 }
 
+/// Digits of a time in milliseconds.
+const MILLISECONDS: usize = 13;
+
 /// Numbers for ids, in the order in which they turn up.
 #[derive(Default)]
-struct Names(HashMap<String, usize>);
+pub(super) struct Names(HashMap<String, usize>);
 
 impl Names {
     /// A value as text, with a number for every id and nothing for every time.
-    fn shown(&mut self, value: &Value) -> String {
+    pub(super) fn shown(&mut self, value: &Value) -> String {
         let text = match value {
             Value::String(text) => text.clone(),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
@@ -115,6 +119,9 @@ impl Names {
             let taken = if is_time(rest) {
                 shown += "<time>";
                 rest.find('Z').unwrap() + 1
+            } else if digits == MILLISECONDS && rest[..digits].bytes().all(|digit| digit.is_ascii_digit()) {
+                shown += "<time>";
+                digits
             } else if digits >= 24 {
                 let next = self.0.len() + 1;
                 shown += &format!("#{}", self.0.entry(rest[..digits].to_owned()).or_insert(next));

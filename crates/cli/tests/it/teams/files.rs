@@ -58,6 +58,48 @@ fn a_field_that_is_wrong_is_named_and_nothing_is_written() {
     assert!(!home.data_dir().exists());
 }
 
+/// F-01: alone and with a server, in YAML and in JSON.
+#[test]
+fn a_key_that_nobody_reads_and_a_secret_are_refused_before_anything_is_stored() {
+    let file = |model: &str| {
+        format!(
+            "name: crew\nprocess: sequential\nmodel: {model}\nagents: [{{id: a, profile: {{system_prompt: Hi.}}}}]\n"
+        )
+    };
+    let cases = [
+        (
+            "{provider: openai, model: gpt-4o, baseurl: 'http://127.0.0.1:1'}",
+            "model/baseurl: is not known; did you mean `base_url`?",
+        ),
+        (
+            "{provider: openai, model: gpt-4o, api_key: sk-abcdefghijklmnopqrstuvwxyz}",
+            "model/api_key: looks like a secret",
+        ),
+        ("{provider: openai, model: gpt-4o, api_key: hunter2}", "OPENAI_API_KEY"),
+        (
+            "{provider: openai, model: gpt-4o, params: {headers: {Authorization: hunter2}}}",
+            "model/params/headers/Authorization",
+        ),
+    ];
+    let alone = Home::new(Backend::Sqlite);
+    let served = Home::new(Backend::Sqlite);
+    let server = served.up(&[]);
+    assert_eq!(server.post("/projects", json!({ "project_id": "p1" })).status, 201);
+    for (model, words) in cases {
+        for home in [&alone, &served] {
+            home.file("team.yaml", file(model));
+            let run = home.cardwire(&["run", "team.yaml", "Go.", "--project", "p1"]);
+            run.failed(2, words);
+            assert!(!run.stderr.contains("hunter2") && !run.stderr.contains("sk-abc"), "{run:?}");
+        }
+        let put = served.cardwire(&["team", "put", "team.yaml", "--project", "p1"]);
+        put.failed(2, words);
+    }
+    assert!(!alone.data_dir().exists(), "something was written");
+    let teams = served.json(&["team", "list", "--project", "p1"]);
+    assert_eq!(teams["items"], json!([]), "something was kept");
+}
+
 /// API-17
 #[test]
 fn a_script_may_be_a_file_beside_the_team() {

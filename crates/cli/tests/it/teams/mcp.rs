@@ -114,7 +114,7 @@ fn a_tool_of_a_program_is_called_and_its_answer_is_the_models() {
 #[test]
 fn a_tool_that_is_not_named_is_refused_and_no_server_is_asked() {
     let notes = Notes::new();
-    for allowed in [Value::Null, json!([]), json!(["py", "p__*", "*", "py__echo2"])] {
+    for allowed in [Value::Null, json!([]), json!(["read_card"])] {
         let stage = Stage::alone_with_mcp(&program(&notes.path), &[]);
         let got = answers(&stage, &allowed, &[("py__add", json!({ "a": 1, "b": 2 }))]);
         assert_eq!(failure(&got[0]).0, "tool_not_allowed", "{allowed}");
@@ -133,7 +133,7 @@ fn whatever_goes_wrong_in_a_server_is_an_answer() {
     let stage = Stage::alone_with_mcp(&program(&notes.path), &[]);
     let got = answers(
         &stage,
-        &json!(["py__*", "gone__*"]),
+        &json!(["py__*"]),
         &[
             ("py__fail", json!({})),
             ("py__add", json!({ "a": "many" })),
@@ -189,16 +189,6 @@ fn a_tool_that_takes_too_long_is_given_up() {
     assert_eq!(failure(&got[0]), ("tool_timeout", "py__wait did not answer within 5 s"));
     assert_eq!(got[1]["result"], json!({ "result": "on" }), "the server is still there");
     notes.all_gone();
-}
-
-#[test]
-fn a_server_that_cannot_be_started_offers_nothing_and_fails_its_calls() {
-    let servers = json!({ "gone": { "command": "/nowhere/mcp" }, "mute": { "command": "true" } });
-    let stage = Stage::alone_with_mcp(&servers, &[]);
-    let got =
-        answers(&stage, &json!(["gone__*", "mute__*"]), &[("gone__x", json!({})), ("mute__x", json!({}))]);
-    assert!(failure(&got[0]).1.contains("cannot start `/nowhere/mcp`"), "{}", got[0]);
-    assert_eq!(failure(&got[1]).0, "tool_failed");
 }
 
 /// SEC-08: what the worker knows is not the server's to read.
@@ -324,33 +314,31 @@ fn a_tool_of_a_server_elsewhere_is_called_with_the_key_that_is_named() {
         "lost": { "url": served.url(), "key": "absent" }, "gone": { "url": "http://127.0.0.1:1/mcp" },
     });
     alone_with_mcp(&servers, &[("CARDWIRE_KEY_WEB", "the key")], |stage| {
-        let add = |server: &str| json!({ "name": format!("{server}__add"), "arguments": { "a": 1, "b": 2 } });
-        let all = ["web", "bare", "lost", "gone"];
-        let mut team = crew(
-            "sequential",
-            &["a"],
-            json!([
-                { "match": { "agent": "a", "step": 1 }, "tool_calls": all.map(add) },
-                calls("a", 2, &[("web__fail", json!({}))]),
-                calls("a", 3, &[("web__long", json!({ "size": 600_000 }))]),
-                calls("a", 4, &[("web__long", json!({ "size": 5_000_000 }))]),
-                calls("a", 5, &[("web__echo", json!({ "text": "still here" }))]),
-                says("a", "Done."),
-            ]),
+        let got = answers(
+            stage,
+            &json!(["web__*"]),
+            &[
+                ("web__add", json!({ "a": 1, "b": 2 })),
+                ("web__fail", json!({})),
+                ("web__long", json!({ "size": 600_000 })),
+                ("web__long", json!({ "size": 5_000_000 })),
+                ("web__echo", json!({ "text": "still here" })),
+            ],
         );
-        team["agents"][0]["profile"]["allowed_tools"] = json!(all.map(|server| format!("{server}__*")));
-        assert_eq!(stage.run(&team, "Go.", &[]).deliverable(), "Done.");
-        let got = stage.tool_results(&stage.turns_of("a")[0]);
         assert_eq!(got[0]["result"], json!({ "result": 3 }), "{got:#?}");
-        for refused in &got[1..4] {
-            assert_eq!(failure(refused).0, "tool_failed");
+        assert!(failure(&got[1]).1.contains("out of paper"), "{}", got[1]);
+        assert!(failure(&got[2]).1.contains("more than 524288 bytes"), "{}", got[2]);
+        assert_eq!(failure(&got[3]).0, "tool_failed", "{}", got[3]);
+        assert_eq!(got[4]["result"], json!({ "result": "still here" }));
+        // F-02: one that cannot be asked fails the run.
+        for (server, why) in
+            [("bare", ""), ("lost", "there is no key `absent`"), ("gone", "onnection refused")]
+        {
+            let ran = stage.run(&team(&json!([format!("{server}__*")]), &[]), "Go.", &[]);
+            ran.failed("agent_failed", &format!("the MCP server `{server}` does not serve"));
+            assert!(ran.told.to_string().contains(why), "{ran:?}");
+            assert!(!ran.told.to_string().contains("the key"), "keys are told to nobody: {ran:?}");
         }
-        assert!(failure(&got[2]).1.contains("there is no key `absent`"), "{}", got[2]);
-        assert!(failure(&got[4]).1.contains("out of paper"), "{}", got[4]);
-        assert!(failure(&got[5]).1.contains("more than 524288 bytes"), "{}", got[5]);
-        assert_eq!(failure(&got[6]).0, "tool_failed", "{}", got[6]);
-        assert_eq!(got[7]["result"], json!({ "result": "still here" }));
-        assert!(!got.iter().any(|answer| answer.to_string().contains("the key")), "keys are told to nobody");
     });
     assert_eq!(notes.count("add"), 1, "once");
 }

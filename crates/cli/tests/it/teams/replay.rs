@@ -21,6 +21,7 @@ fn team() -> Value {
         ]),
     );
     team["model"]["prices"] = json!({ "input": 1.0, "output": 2.0 });
+    team["agents"][0]["profile"]["builtin_tools"] = "all".into();
     team["profiles"] = json!([{ "name": "helper", "system_prompt": "You count." }]);
     team
 }
@@ -396,8 +397,16 @@ fn what_calls_cost_is_summed_by_whatever_is_asked_for() {
         let layers = sum(&["--by", "layer", "--turn", &turn]);
         let names: Vec<_> =
             layers["items"].as_array().unwrap().iter().map(|item| text(&item["name"])).collect();
-        for layer in ["framework", "query", "system_prompt", "turn"] {
+        for layer in ["framework", "query", "system_prompt", "tools", "turn"] {
             assert!(names.contains(&layer), "{layer}: {layers}");
+        }
+        // F-05
+        for by in ["layer", "card"] {
+            let sums = sum(&["--by", by]);
+            for name in ["input_tokens", "output_tokens", "cost_micros"] {
+                let items = sums["items"].as_array().unwrap().iter().map(|item| item[name].as_i64().unwrap());
+                assert_eq!(Some(items.sum::<i64>()), total[name].as_i64(), "{by} {name}: {sums:#}");
+            }
         }
         assert!(!sum(&["--by", "card", "--turn", &turn])["items"].as_array().unwrap().is_empty());
         stage.home.cardwire(&["cost", "--project", "p1", "--by", "mood"]).failed(2, "mood");

@@ -100,14 +100,14 @@ fn a_call_without_a_result_gets_one_that_says_so() {
     assert_snapshot!(openai(&cards), @r#"
     {"content":"go","role":"user"}
     {"content":null,"role":"assistant","tool_calls":[{"function":{"arguments":"{\"at\":1}","name":"look"},"id":"c1","type":"function"}]}
-    {"content":"{\"error\":{\"code\":\"no_result\",\"message\":\"no result of this call was recorded\"},\"result\":null,\"status\":\"failed\"}","role":"tool","tool_call_id":"c1"}
+    {"content":"The call failed (no_result): no result of this call was recorded","role":"tool","tool_call_id":"c1"}
     {"content":"never mind","role":"user"}
     repair call_without_result
     "#);
     assert_snapshot!(anthropic(&cards), @r#"
     {"content":[{"text":"go","type":"text"}],"role":"user"}
     {"content":[{"id":"c1","input":{"at":1},"name":"look","type":"tool_use"}],"role":"assistant"}
-    {"content":[{"content":"{\"error\":{\"code\":\"no_result\",\"message\":\"no result of this call was recorded\"},\"result\":null,\"status\":\"failed\"}","tool_use_id":"c1","type":"tool_result"},{"text":"never mind","type":"text"}],"role":"user"}
+    {"content":[{"content":"The call failed (no_result): no result of this call was recorded","tool_use_id":"c1","type":"tool_result"},{"text":"never mind","type":"text"}],"role":"user"}
     repair call_without_result
     "#);
     let linted = history(&cards);
@@ -175,7 +175,7 @@ fn an_id_that_is_used_again_belongs_to_the_latest_open_call() {
     {"content":"{\"result\":\"first\",\"status\":\"success\"}","role":"tool","tool_call_id":"c1"}
     {"content":"again","role":"user"}
     {"content":null,"role":"assistant","tool_calls":[{"function":{"arguments":"{\"at\":1}","name":"look"},"id":"c1","type":"function"}]}
-    {"content":"{\"error\":{\"code\":\"no_result\",\"message\":\"no result of this call was recorded\"},\"result\":null,\"status\":\"failed\"}","role":"tool","tool_call_id":"c1"}
+    {"content":"The call failed (no_result): no result of this call was recorded","role":"tool","tool_call_id":"c1"}
     {"content":"and again","role":"user"}
     {"content":null,"role":"assistant","tool_calls":[{"function":{"arguments":"{\"at\":1}","name":"look"},"id":"c1","type":"function"}]}
     {"content":"{\"result\":\"third\",\"status\":\"success\"}","role":"tool","tool_call_id":"c1"}
@@ -186,7 +186,7 @@ fn an_id_that_is_used_again_belongs_to_the_latest_open_call() {
     {"content":[{"id":"c1","input":{"at":1},"name":"look","type":"tool_use"}],"role":"assistant"}
     {"content":[{"content":"{\"result\":\"first\",\"status\":\"success\"}","tool_use_id":"c1","type":"tool_result"},{"text":"again","type":"text"}],"role":"user"}
     {"content":[{"id":"cw_e21d62180217a896cc7e2936f6684fb3","input":{"at":1},"name":"look","type":"tool_use"}],"role":"assistant"}
-    {"content":[{"content":"{\"error\":{\"code\":\"no_result\",\"message\":\"no result of this call was recorded\"},\"result\":null,\"status\":\"failed\"}","tool_use_id":"cw_e21d62180217a896cc7e2936f6684fb3","type":"tool_result"},{"text":"and again","type":"text"}],"role":"user"}
+    {"content":[{"content":"The call failed (no_result): no result of this call was recorded","tool_use_id":"cw_e21d62180217a896cc7e2936f6684fb3","type":"tool_result"},{"text":"and again","type":"text"}],"role":"user"}
     {"content":[{"id":"cw_70b2b603ebc9e2d2ab32229256d302b9","input":{"at":1},"name":"look","type":"tool_use"}],"role":"assistant"}
     {"content":[{"content":"{\"result\":\"third\",\"status\":\"success\"}","tool_use_id":"cw_70b2b603ebc9e2d2ab32229256d302b9","type":"tool_result"}],"role":"user"}
     repair call_without_result

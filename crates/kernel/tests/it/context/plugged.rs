@@ -40,6 +40,7 @@ pub(super) fn request(share: bool) -> CollectRequest {
         share,
         query: Some("boats".to_owned()),
         overrides: BTreeMap::new(),
+        offered: None,
     }
 }
 
