@@ -1,7 +1,7 @@
 //! What a model is told of cards that are no sentences as they are kept (F-10): answers of tools, what agents came to, and who
 //! gave the work. The facts stay as they are; a manifest refers to them, and these words are made of them again.
 //!
-//! Invariant: a pure function of the card and of who reads it.
+//! Invariant: a pure function of the card.
 
 use crate::piece::{Body, Text};
 use cardwire_model::{Card, CardId, Role, card::ToolStatus};
@@ -20,8 +20,8 @@ const NOTHING: &str = "The call succeeded and returned nothing.";
 /// The words of the cards of one request.
 #[derive(Debug, Default)]
 pub struct Words {
-    /// Who reads them; nobody where everything is told as it is kept.
-    reader: Option<String>,
+    /// Not everything is told as it is kept.
+    tells: bool,
     made: HashMap<CardId, String>,
 }
 
@@ -31,15 +31,10 @@ impl Words {
         Self::default()
     }
 
-    /// What this agent is told of these cards.
-    pub fn of<'c>(reader: &str, cards: impl IntoIterator<Item = &'c Card>) -> Self {
-        let made = cards.into_iter().filter_map(|card| Some((card.id, made(card, reader)?)));
-        Self { made: made.collect(), reader: Some(reader.to_owned()) }
-    }
-
-    /// Who reads them; nobody where everything is told as it is kept.
-    pub fn reader(&self) -> Option<&str> {
-        self.reader.as_deref()
+    /// What a model is told of these cards.
+    pub fn of<'c>(cards: impl IntoIterator<Item = &'c Card>) -> Self {
+        let made = cards.into_iter().filter_map(|card| Some((card.id, made(card)?)));
+        Self { tells: true, made: made.collect() }
     }
 
     /// A card as a piece has it.
@@ -52,7 +47,9 @@ impl Words {
 
     /// What is told instead of the content; nothing where that is told as it is.
     pub fn text<'a>(&'a self, card: &'a Card) -> Option<Text<'a>> {
-        self.reader.as_ref()?;
+        if !self.tells {
+            return None;
+        }
         match self.made.get(&card.id) {
             Some(made) => Some(Text::Plain(made)),
             None => part_of_result(card),
@@ -66,13 +63,27 @@ pub fn may_be_told(card: &Card) -> bool {
 }
 
 /// The words that stand nowhere in the card.
-fn made(card: &Card, reader: &str) -> Option<String> {
+fn made(card: &Card) -> Option<String> {
     match card.kind.as_str() {
-        TOOL_RESULT if part_of_result(card).is_none() => result(card),
-        "session.message" => message(card, reader),
+        TOOL_RESULT => {
+            given(card).or_else(|| if part_of_result(card).is_none() { result(card) } else { None })
+        }
+        "session.message" => message(card),
         PARENT_POINTER => parent(card),
         _ => None,
     }
+}
+
+/// Work that another agent has taken (PM-11): who, and where it writes. The rest is for programs.
+fn given(card: &Card) -> Option<String> {
+    let is_of_pmo = card.author_id.as_deref().is_some_and(|author| author.starts_with("sys.pmo"));
+    let content = if is_of_pmo { card.content.to_value() } else { return None };
+    let (status, result) = (&content["status"], &content["result"]);
+    let (agent, output) = (result["agent_id"].as_str()?, result["output_box_id"].as_str()?);
+    let is_taken = status == ToolStatus::Success.as_str() && result["status"] == "accepted";
+    is_taken.then(|| {
+        format!("The agent {agent} has taken the work. What it writes is in this box: {{\"output_box_id\":\"{output}\"}}")
+    })
 }
 
 /// The answer of a call that did what it was called for: nothing but what it says.
@@ -136,8 +147,8 @@ fn result(card: &Card) -> Option<String> {
     Some(said)
 }
 
-/// What an agent said, as others are told of it, and what it came to.
-fn message(card: &Card, reader: &str) -> Option<String> {
+/// What an agent of the team said, and what it came to.
+fn message(card: &Card) -> Option<String> {
     if card.role != Role::Assistant || card.tool_calls.is_some() {
         return None;
     }
@@ -145,13 +156,13 @@ fn message(card: &Card, reader: &str) -> Option<String> {
     let name: String = serde_json::from_str(name).ok()?;
     let text = card.content.to_text().filter(|text| !text.trim().is_empty())?;
     if name == SYSTEM_NAME {
-        return came_to(&text, reader);
+        return came_to(&text);
     }
-    (name != reader).then(|| format!("The agent {name} said:\n{text}"))
+    Some(format!("The agent {name} said:\n{text}"))
 }
 
 /// `【RESULT】agent=<id> [task=…] status=… [deliverable=…] [error=…]` as a sentence.
-fn came_to(text: &str, reader: &str) -> Option<String> {
+fn came_to(text: &str) -> Option<String> {
     let (agent, rest) = text.strip_prefix(RESULT)?.split_once(' ')?;
     let (task, rest) = match rest.strip_prefix("task=") {
         Some(rest) => rest.split_once(" status=").map(|(task, rest)| (Some(task), rest))?,
@@ -162,24 +173,14 @@ fn came_to(text: &str, reader: &str) -> Option<String> {
         .strip_prefix("deliverable=")
         .map_or(rest, |rest| rest.split_once(' ').map_or("", |(_, rest)| rest));
     let error = rest.strip_prefix("error=").map(str::trim).filter(|error| !error.is_empty());
-    let (who, has, was) = match agent == reader {
-        true => ("You".to_owned(), "have", "were"),
-        false => (format!("The agent {agent}"), "has", "was"),
-    };
-    let part = if task.is_some() {
-        "this task"
-    } else if agent == reader {
-        "your part"
-    } else {
-        "its part"
-    };
+    let part = if task.is_some() { "this task" } else { "its part" };
     let mut said = match status {
-        "completed" => format!("{who} {has} completed {part}"),
-        "partial" => format!("{who} {has} completed {part} only in part"),
-        "failed" => format!("{who} {has} failed at {part}"),
-        "aborted" => format!("{who} {was} stopped at {part}"),
-        "timeout" => format!("{who} ran out of time at {part}"),
-        other => format!("{who} ended {part} with the status {other}"),
+        "completed" => format!("The agent {agent} has completed {part}"),
+        "partial" => format!("The agent {agent} has completed {part} only in part"),
+        "failed" => format!("The agent {agent} has failed at {part}"),
+        "aborted" => format!("The agent {agent} was stopped at {part}"),
+        "timeout" => format!("The agent {agent} ran out of time at {part}"),
+        other => format!("The agent {agent} ended {part} with the status {other}"),
     };
     match task {
         Some(task) => said.push_str(&format!(": {}", task.trim_end())),
@@ -207,7 +208,7 @@ mod tests {
 
     fn result_of(content: &Value) -> String {
         let card = card(1, &json!({ "type": "tool.result" }), content, Some("c1"), None);
-        let words = Words::of("b", [&card]);
+        let words = Words::of([&card]);
         let body = words.body(&card);
         let piece = crate::piece::Piece { body, ..piece_of(Layer::Turn, &card, 0) };
         piece.text().decoded().into_owned()
@@ -255,23 +256,23 @@ mod tests {
         }
     }
 
-    fn said(reader: &str, name: Option<&str>, text: &str) -> Option<String> {
+    fn said(name: Option<&str>, text: &str) -> Option<String> {
         let mut metadata = json!({ "type": "session.message", "role": "assistant" });
         if let Some(name) = name {
             metadata["name"] = name.into();
         }
         let card = card(1, &metadata, &json!(text), None, None);
-        let words = Words::of(reader, [&card]);
+        let words = Words::of([&card]);
         words.text(&card).map(|text| text.decoded().into_owned())
     }
 
     /// F-10, ST-14
     #[test]
     fn what_an_agent_came_to_is_a_sentence() {
-        let told = |text: &str| said("b", Some("cardwire"), text);
+        let told = |text: &str| said(Some("cardwire"), text);
         for (kept, sentence) in [
             ("【RESULT】agent=a status=completed", "The agent a has completed its part."),
-            ("【RESULT】agent=b status=completed deliverable=b", "You have completed your part."),
+            ("【RESULT】agent=b status=completed deliverable=b", "The agent b has completed its part."),
             (
                 "【RESULT】agent=a task=look it up status=completed deliverable=a",
                 "The agent a has completed this task: look it up",
@@ -295,10 +296,26 @@ mod tests {
 
     /// F-10
     #[test]
-    fn what_another_agent_said_is_told_as_its_words() {
-        assert_eq!(said("b", Some("a"), "Done.").as_deref(), Some("The agent a said:\nDone."));
-        assert_eq!(said("a", Some("a"), "Done."), None, "its own words are its own");
-        assert_eq!(said("a", None, "Done."), None);
+    fn what_an_agent_said_is_told_as_its_words() {
+        assert_eq!(said(Some("a"), "Done.").as_deref(), Some("The agent a said:\nDone."));
+        assert_eq!(said(None, "Done."), None);
+    }
+
+    /// F-10, PM-11
+    #[test]
+    fn work_that_was_taken_is_told_by_who_took_it_and_where_it_writes() {
+        let content = json!({
+            "after_execution": "suspend", "status": "success", "error": null,
+            "result": { "status": "accepted", "agent_id": "a_1", "agent_turn_id": "turn_1", "turn_epoch": 1,
+                "context_box_id": "b1", "output_box_id": "b2" },
+        });
+        let card =
+            card(1, &json!({ "type": "tool.result", "author_id": "sys.pmo" }), &content, Some("c1"), None);
+        let words = Words::of([&card]);
+        let said = words.text(&card).map(|text| text.decoded().into_owned());
+        let expected =
+            r#"The agent a_1 has taken the work. What it writes is in this box: {"output_box_id":"b2"}"#;
+        assert_eq!(said.as_deref(), Some(expected));
     }
 
     /// F-10, PK-14
@@ -311,7 +328,7 @@ mod tests {
             None,
             None,
         );
-        let words = Words::of("b", [&card]);
+        let words = Words::of([&card]);
         assert_eq!(
             words.text(&card).map(|text| text.decoded().into_owned()).as_deref(),
             Some("The agent lead gave you this work.")

@@ -21,6 +21,9 @@ use tokio::sync::Mutex;
 
 pub use servers::McpServers;
 
+/// How long a server may take to start and to tell its tools, however short its tools may take.
+const START_SECONDS: u64 = 60;
+
 /// The servers of a worker.
 pub(crate) struct Mcp {
     servers: BTreeMap<String, Server>,
@@ -94,6 +97,7 @@ impl Mcp {
         let asked = self.servers.iter().filter(|(name, _)| may_call_some(name));
         let lists = asked.map(async |(name, server)| {
             let list = async { self.connect(name, server).await?.tools(name).await };
+            let seconds = seconds.max(START_SECONDS);
             let list = match tokio::time::timeout(Duration::from_secs(seconds), list).await {
                 Ok(list) => list,
                 Err(_) => Err(format!("it did not answer within {seconds} s")),

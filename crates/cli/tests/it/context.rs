@@ -124,7 +124,7 @@ fn calls_are_explained(backend: Backend) {
     assert!(made.stderr.contains("0 of them at the start as in the call before"), "{made:?}");
     let one = made.ok();
     let thought = think(&server, &turn, &epoch, "They said red.");
-    home.file("tools.yaml", "- type: function\n  function: {name: look, parameters: {type: object}}\n");
+    home.file("tools.yaml", "- type: function\n  function: {name: look, parameters: {type: object}}\n- type: function\n  function: {name: plan_todo}\n");
     let other = ["--model", "claude-x", "--provider", "anthropic-messages", "--window", "50000"];
     let two = home.json(&[&call[..], &["--tools", "tools.yaml"]].concat());
     let request: Value = serde_json::from_str(two["request"].as_str().unwrap()).unwrap();

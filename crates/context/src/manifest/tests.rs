@@ -321,7 +321,7 @@ proptest! {
     /// RP-02, NF-11
     #[test]
     fn a_manifest_renders_to_the_same_bytes(story in any_story(30)) {
-        let words = Words::of("a1", story.all_cards());
+        let words = Words::of(story.all_cards());
         let mut pieces = story.pieces();
         for piece in &mut pieces {
             if let (Reference::Card { .. }, Body::Card(card)) = (piece.reference, piece.body) {

@@ -17,8 +17,8 @@ use cardwire_context::{
     words::{PARENT_POINTER, Words},
 };
 use cardwire_model::{
-    AgentId, CancelFlag, CanonicalJson, Card, CardId, Invalid, InvalidCode, Layer, Manifest, Placement,
-    ProjectId, Provider, Repair, StepId, Timestamp, model_params,
+    CancelFlag, CanonicalJson, Card, CardId, Invalid, InvalidCode, Layer, Manifest, Placement, ProjectId,
+    Provider, Repair, StepId, Timestamp, model_params,
 };
 use cardwire_protocol::{
     Rejection,
@@ -109,17 +109,14 @@ pub(super) struct Parts {
     /// Blocks by key.
     pub(super) blocks: Vec<(String, Layer, Card)>,
     pub(super) placed: Vec<Placed>,
-    /// Who is told; nobody where that is not known.
-    pub(super) reader: Option<AgentId>,
     /// It is told who gave the work. Whose turn is part of a round of a team was given it by the team.
     pub(super) tells_giver: bool,
 }
 
 impl Parts {
-    /// How the reader is told of the cards.
+    /// How a model is told of the cards.
     pub(super) fn words(&self) -> Words {
-        let reader = self.reader.as_ref().map_or("", AgentId::as_str);
-        Words::of(reader, self.placed.iter().map(|placed| &*placed.card))
+        Words::of(self.placed.iter().map(|placed| &*placed.card))
     }
 
     /// The card that says who gave the work: the last of its kind (PK-14), if that is told.
@@ -218,13 +215,12 @@ impl Kernel {
         let setup = self.setup(project, &material, request)?;
         let mut collected = self.collect_for(project, &material, &setup, request).await?;
         let mut parts = self.parts(project, request, &material, &setup, &collected)?;
-        self.count_ahead(project, setup.tokenizer, parts.reader.as_ref(), parts.cards().chain(&setup.tools))
-            .await?;
+        self.count_ahead(project, setup.tokenizer, parts.cards().chain(&setup.tools)).await?;
         if self.compact_first(project, caller, request, &material, &setup, &parts).await? {
             material = self.material(project, turn, takes_memory).await?;
             collected = self.collect_for(project, &material, &setup, request).await?;
             parts = self.parts(project, request, &material, &setup, &collected)?;
-            self.count_ahead(project, setup.tokenizer, parts.reader.as_ref(), parts.cards()).await?;
+            self.count_ahead(project, setup.tokenizer, parts.cards()).await?;
         }
         let step_id = self.step_id(request)?;
         let (setup, parts) = (Arc::new(setup), Arc::new(parts));
@@ -378,7 +374,6 @@ impl Kernel {
             system_prompt: prompt.map(|prompt| self.block_card(project, prompt)).transpose()?,
             blocks,
             placed: material.placed.iter().filter(|placed| is_in(placed.layer)).cloned().collect(),
-            reader: Some(material.item.agent_id.clone()),
             tells_giver: !memory::is_in_round(&material.payload.runtime_config),
         })
     }

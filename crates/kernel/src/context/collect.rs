@@ -170,7 +170,8 @@ impl Kernel {
         let uses_tools = sources.request.process.uses_tools();
         let facts = FrameworkFacts {
             knowledge_tool: uses_tools && sources.mode()? == Mode::Tool && has("search_knowledge"),
-            todo_tools: uses_tools && (has(todo::PLAN_TOOL) || has(todo::REPORT_TOOL)),
+            plan_tool: uses_tools && has(todo::PLAN_TOOL),
+            report_tool: uses_tools && has(todo::REPORT_TOOL),
             has_todo: sources.session.fields.get("todo").and_then(Todo::from_value).is_some(),
         };
         Ok(framework::render(&facts))

@@ -76,10 +76,9 @@ impl Kernel {
             system_prompt: prompt.map(|prompt| self.block_card(project, prompt)).transpose()?,
             blocks: collected.contexts.iter().map(block).collect::<Result<_, KernelError>>()?,
             placed: placed(before, &cards, asked),
-            reader: None,
             tells_giver: true,
         };
-        self.count_ahead(project, setup.tokenizer, None, parts.cards()).await?;
+        self.count_ahead(project, setup.tokenizer, parts.cards()).await?;
         let words = parts.words();
         let (pieces, _) = self.arranged(&setup, &parts, &words);
         let mut layers = BTreeMap::new();

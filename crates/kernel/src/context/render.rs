@@ -81,20 +81,21 @@ impl Version {
         }
     }
 
-    /// Who was told otherwise than the cards are kept: nobody in requests of earlier builds.
-    fn reader<'r>(&self, record: &'r Manifest) -> Option<&'r str> {
+    /// Whether its model was told everything as it is kept, as those of earlier builds were.
+    fn tells_as_kept(&self) -> bool {
         match self {
-            Self::Request(Template::First) | Self::Summary { is_first: true } => None,
-            Self::Request(Template::Second) => Some(record.agent_id.as_str()),
-            Self::Summary { is_first: false } => Some(""),
+            Self::Request(Template::First) | Self::Summary { is_first: true } => true,
+            Self::Request(Template::Second) | Self::Summary { is_first: false } => false,
         }
     }
 }
 
 /// The words of a call's cards.
 fn words_of<'c>(record: &Manifest, cards: impl Iterator<Item = &'c Card>) -> Words {
-    let reader = Version::of(record).and_then(|version| version.reader(record));
-    reader.map_or_else(Words::as_kept, |reader| Words::of(reader, cards))
+    match Version::of(record) {
+        Some(version) if !version.tells_as_kept() => Words::of(cards),
+        Some(_) | None => Words::as_kept(),
+    }
 }
 
 /// A request that was rendered again.
@@ -147,9 +148,7 @@ impl Kernel {
         // What a call cost does not change when a card of it is deleted (OB-04).
         let cards = self.cards_of(project, &expanded, true).await?;
         let tokenizer = Tokenizer::from_name(&record.tokenizer).unwrap_or(Tokenizer::Estimate);
-        let reader =
-            Version::of(&record).and_then(|version| version.reader(&record)).map(|_| &record.agent_id);
-        self.count_ahead(project, tokenizer, reader, cards.values().map(|card| &**card)).await?;
+        self.count_ahead(project, tokenizer, cards.values().map(|card| &**card)).await?;
         let words = words_of(&record, cards.values().map(|card| &**card));
         let entry = |entry: &ExpandedEntry<'_>| CallEntry {
             layer: entry.layer,
@@ -183,8 +182,8 @@ impl Kernel {
             return Ok(vec![]);
         }
         let cards = self.get_cards(project, &ids, true).await?;
-        self.count_ahead(project, tokenizer, None, cards.iter().map(|card| &**card)).await?;
-        let is_kept = Version::of(record).is_none_or(|version| version.reader(record).is_none());
+        self.count_ahead(project, tokenizer, cards.iter().map(|card| &**card)).await?;
+        let is_kept = Version::of(record).is_none_or(|version| version.tells_as_kept());
         let tokens = |layer: Layer, card: &Card| match layer == Layer::Tools || is_kept {
             true => self.counts.card(tokenizer, card),
             false => lint::repair_tokens(&card.content, tokenizer),

@@ -35,7 +35,7 @@ impl Kernel {
         };
         let own = Tokenizer::for_model(config.get("model").and_then(Value::as_str).unwrap_or_default());
         let written = self.box_cards(project, live.output_box).await?.cards;
-        self.count_ahead(project, own, None, written.iter().map(|card| &**card)).await?;
+        self.count_ahead(project, own, written.iter().map(|card| &**card)).await?;
         if let Some((call, seen)) = self.last_call(project, live.turn_id).await? {
             // What its last request had, with the tools that it named, and what it has written since, as that request counted
             // and under its limits.
@@ -51,7 +51,7 @@ impl Kernel {
         }
         // All that it was given and has written.
         let given = self.box_cards(project, live.context_box).await?.cards;
-        self.count_ahead(project, own, None, given.iter().map(|card| &**card)).await?;
+        self.count_ahead(project, own, given.iter().map(|card| &**card)).await?;
         let taken = tokens(own, &profile) + tokens(own, &given) + tokens(own, &written);
         let left = fit::left(window, number("reserve"), taken);
         Ok(Some(Room { left, at_most: None, tokenizer: own }))

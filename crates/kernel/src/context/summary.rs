@@ -31,9 +31,9 @@ struct Sources {
 }
 
 impl Sources {
-    /// How the summariser, who is none of the agents, is told of what was said.
+    /// How the summariser is told of what was said.
     fn words(&self) -> Words {
-        Words::of("", self.said.iter().map(|(card, _)| &**card))
+        Words::of(self.said.iter().map(|(card, _)| &**card))
     }
 
     /// The same in the order in which it is sent.
@@ -86,7 +86,7 @@ impl Kernel {
         let setup = Setup { params: request.params.clone(), tools: None, ..setup };
         let sources = self.sources(project, &session.key).await?;
         let cards = sources.said.iter().map(|(card, _)| &**card);
-        self.count_ahead(project, setup.tokenizer, None, cards).await?;
+        self.count_ahead(project, setup.tokenizer, cards).await?;
         let words = sources.words();
         let pieces = sources.pieces(&words, |card| self.counts.told(setup.tokenizer, &words, card));
         let spec =

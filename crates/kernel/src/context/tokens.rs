@@ -6,7 +6,7 @@ use cardwire_context::{
     tokens::Tokenizer,
     words::{Words, may_be_told},
 };
-use cardwire_model::{AgentId, CancelFlag, Card, Hash256, ProjectId};
+use cardwire_model::{CancelFlag, Card, Hash256, ProjectId};
 use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering},
@@ -18,8 +18,8 @@ pub(crate) struct TokenCache {
     counted: AtomicU64,
 }
 
-/// What was counted: a card as it is kept, or as this reader is told of it.
-type Counted = (Tokenizer, Hash256, Option<Hash256>);
+/// What was counted: a card as it is kept, or as it is told.
+type Counted = (Tokenizer, Hash256, bool);
 
 /// Counts remembered at most: 90 bytes each.
 const COUNTS: usize = 500_000;
@@ -37,27 +37,25 @@ impl TokenCache {
             return tokenizer.count_card(card);
         }
         // The fact hash covers the tool calls too.
-        let key = (tokenizer, card.fact_hash, None);
+        let key = (tokenizer, card.fact_hash, false);
         self.remembered(key, || tokenizer.count_card(card))
     }
 
     /// Tokens of a card as a message, in the words in which it is told.
     pub(crate) fn told(&self, tokenizer: Tokenizer, words: &Words, card: &Card) -> u32 {
         let Some(text) = words.text(card) else { return self.card(tokenizer, card) };
-        let key = (tokenizer, card.fact_hash, words.reader().map(|reader| Hash256::of(reader.as_bytes())));
+        let key = (tokenizer, card.fact_hash, true);
         self.remembered(key, || tokenizer.count_told(text, card))
     }
 
     /// Whether a card can be counted without going through its text.
-    fn knows(&self, tokenizer: Tokenizer, reader: Option<&AgentId>, card: &Card) -> bool {
-        let reader = reader.filter(|_| may_be_told(card));
-        if reader.is_none() && tokenizer == Tokenizer::Estimate {
-            return true;
-        }
-        let reader = reader.map(|reader| Hash256::of(reader.as_str().as_bytes()));
+    fn knows(&self, tokenizer: Tokenizer, card: &Card) -> bool {
         // What may be told in other words often is not.
-        let is_known = |reader| self.counts.get(&(tokenizer, card.fact_hash, reader)).is_some();
-        is_known(reader) || (reader.is_some() && is_known(None))
+        let is_known = |told| self.counts.get(&(tokenizer, card.fact_hash, told)).is_some();
+        match may_be_told(card) {
+            true => is_known(true) || is_known(false),
+            false => tokenizer == Tokenizer::Estimate || is_known(false),
+        }
     }
 
     /// How often a text was really counted.
@@ -78,26 +76,22 @@ impl TokenCache {
 
 impl Kernel {
     /// Counts cards that were not counted yet where it holds up nobody, if they are long. What they come to is asked for
-    /// afterwards: then it is known. `reader` is who is told of them; nobody where they are counted as they are kept.
+    /// afterwards: then it is known.
     pub(super) async fn count_ahead<'c>(
         &self,
         project: &ProjectId,
         tokenizer: Tokenizer,
-        reader: Option<&AgentId>,
         cards: impl Iterator<Item = &'c Card> + Send,
     ) -> Result<(), KernelError> {
-        let new: Vec<Card> =
-            cards.filter(|card| !self.counts.knows(tokenizer, reader, card)).cloned().collect();
+        let new: Vec<Card> = cards.filter(|card| !self.counts.knows(tokenizer, card)).cloned().collect();
         let calls = |card: &Card| card.tool_calls.as_ref().map_or(0, |calls| calls.as_bytes().len());
         let bytes: usize = new.iter().map(|card| card.content.as_bytes().len() + calls(card)).sum();
         if bytes == 0 {
             return Ok(());
         }
         let counts = Arc::clone(&self.counts);
-        let reader = reader.cloned();
         let count = move |cancel: &CancelFlag| {
-            let words =
-                reader.as_ref().map_or_else(Words::as_kept, |reader| Words::of(reader.as_str(), &new));
+            let words = Words::of(&new);
             for card in new.iter().take_while(|_| !cancel.is_set()) {
                 counts.told(tokenizer, &words, card);
             }

@@ -14,6 +14,7 @@ on_both! {
     rp_02_a_call_is_rendered_again_byte_for_byte;
     ob_04_a_deletion_changes_no_cost_of_the_past;
     ob_04_rows_come_to_the_total;
+    rp_02_a_call_of_an_earlier_build_is_rendered_as_it_was;
 }
 
 on_sqlite! {
@@ -208,6 +209,31 @@ async fn ob_04_a_deletion_changes_no_cost_of_the_past(api: Api) {
         api.delete(&format!("/projects/p1/l0/cards/{card}")).await.expect(204);
     }
     assert_eq!(looked().await, before);
+}
+
+/// F-10, RP-02: calls of earlier builds told everything as it is kept, and are rendered so.
+async fn rp_02_a_call_of_an_earlier_build_is_rendered_as_it_was(api: Api) {
+    let leased = api.running("a1").await;
+    let calls =
+        json!([{ "id": "c1", "type": "function", "function": { "name": "look", "arguments": "{}" } }]);
+    let asks = json!({ "content": "", "metadata": { "type": "agent.thought" }, "tool_calls": calls });
+    api.verb(&leased, "/cards", asks).await.expect(200);
+    api.report(&leased, "c1", json!({ "result": "Seven boats." })).await.expect(200);
+    let made = call(&api, &leased, json!({})).await;
+    let now = made["request"].as_str().unwrap();
+    let told = r#""tool_call_id":"c1","content":"Seven boats.""#;
+    assert!(now.contains(told), "{now}");
+    let kept = r#""tool_call_id":"c1","content":"{\"after_execution\":\"suspend\",\"error\":null,\"result\":\"Seven boats.\",\"status\":\"success\"}""#;
+    let earlier = now.replace(told, kept);
+    let mut manifest = show(&api, &made, "").await["manifest"].clone();
+    manifest["template"] = "cw-1".into();
+    manifest["request_sha256"] = Hash256::of(earlier.as_bytes()).to_string().into();
+    let card = json!({ "content": manifest, "metadata": { "type": "sys.manifest", "role": "system" } });
+    let card = api.post("/projects/p1/l0/cards", card).await.expect(201);
+    let old = json!({ "call_id": card["card_id"] });
+    let shown = show(&api, &old, "?render=true").await;
+    assert_eq!((&shown["request"], &shown["hash_ok"]), (&json!(earlier), &json!(true)), "{shown:#}");
+    assert_eq!(show(&api, &made, "?render=true").await["hash_ok"], true);
 }
 
 /// F-05: rows come to the total, and what the provider counted otherwise is a row of its own.

@@ -80,7 +80,15 @@ impl Connection {
         let changed = Arc::new(AtomicBool::new(false));
         let listener = Listener { changed: Arc::clone(&changed) };
         let (client, program) = match place {
-            Place::Program(place) => start(name, place, path, words, listener).await?,
+            // One that takes long to start answers the question for its protocol when that was given up: it is started once
+            // more and greeted as all programs understand it.
+            Place::Program(place) => match start(name, place, path, words, (listener, lifecycle())).await {
+                Ok(started) => started,
+                Err(_) => {
+                    let listener = Listener { changed: Arc::clone(&changed) };
+                    start(name, place, path, words, (listener, ClientLifecycleMode::Initialize)).await?
+                }
+            },
             Place::Address { url, key } => {
                 let transport = address(url, key.as_deref(), door)?;
                 (
@@ -150,12 +158,12 @@ async fn start(
     place: &ProgramPlace,
     path: Option<&OsStr>,
     words: &LastWords,
-    listener: Listener,
+    (listener, lifecycle): (Listener, ClientLifecycleMode),
 ) -> Result<(Client, Option<Program>), String> {
     let (program, output, input) = Program::start(name, place, path, words)?;
     let transport = AsyncRwTransport::new_client(Bounded::new(output, limits::MCP_MESSAGE_BYTES), input)
         .with_max_line_length(usize::MAX);
-    match listener.serve_with_lifecycle(transport, lifecycle()).await {
+    match listener.serve_with_lifecycle(transport, lifecycle).await {
         Ok(client) => Ok((client, Some(program))),
         Err(error) => {
             program.heard_out().await;

@@ -113,9 +113,7 @@ async fn unknown(bench: &Bench<'_>, served: &Served, entry: &str) -> Result<Stri
     let listed = bench.desk.get(&format!("/tools?limit={NAMES}")).await?;
     let named = listed["items"].as_array().into_iter().flatten().filter_map(|tool| tool["name"].as_str());
     let own = served.all.iter().map(|offer| offer.name.as_str());
-    let mut names: Vec<&str> = named.chain(own).collect();
-    names.extend(every_built_in_tool());
-    let meant = nearest(entry, names);
+    let meant = nearest(entry, named.chain(own)).or_else(|| nearest(entry, every_built_in_tool()));
     let meant = meant.map_or_else(
         || "put it into the project with `cardwire tool put`, or take the name out of the profile".to_owned(),
         |meant| format!("did you mean `{meant}`?"),

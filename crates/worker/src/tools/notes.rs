@@ -101,7 +101,11 @@ async fn patch_todo(desk: &Desk, todo: Value) -> Result<Answer, Trouble> {
     };
     let query = namespace(desk);
     let patched = desk.post(&format!("/sessions/{session}/patches{query}"), &json!({ "todo": todo })).await?;
-    Ok(Answer::Success(json!({ "version": patched["version"], "todo": patched["todo"] })))
+    // What a model has a use for: not how the list is kept.
+    let list = patched["todo"]
+        .as_object()
+        .map(|todo| json!({ "goal": todo.get("goal"), "items": todo.get("items") }));
+    Ok(Answer::Success(json!({ "todo": list })))
 }
 
 /// The namespace of the run's session, as a query.

@@ -95,7 +95,10 @@ impl Serialize for Tools<'_> {
 pub(crate) fn submit_offer(required: &[Field]) -> Offer {
     Offer {
         name: submit::NAME.to_owned(),
-        description: "End your work with its result: a value for each required field.".to_owned(),
+        description: match required {
+            [] => "End your work with its result.".to_owned(),
+            _ => "End your work with its result: a value for each required field.".to_owned(),
+        },
         parameters: submit::schema(required),
     }
 }
