@@ -5,7 +5,7 @@ use crate::{
     clients::{Clients, Kind, is_loopback},
     keyring::{Key, hosts_of, projects_of},
 };
-use cardwire_model::check_web_address;
+use cardwire_model::{check_web_address, credential::looks_like_credential};
 use reqwest::{Client, RequestBuilder, Url};
 use secrecy::SecretString;
 use std::{fmt, net::IpAddr};
@@ -142,6 +142,22 @@ impl Destination {
         self.url.scheme() == "http" && !is_loopback(&self.url)
     }
 
+    /// Where it leads, for people: scheme, host, port and path. A query is left out, and a path that looks like a credential.
+    pub fn place(&self) -> String {
+        shown(&self.url)
+    }
+
+    /// The host it leads to: scheme, host and port. The paths of some addresses are secrets.
+    pub fn origin(&self) -> String {
+        let place = self.url.origin();
+        match self.url.port() {
+            Some(_) => place.ascii_serialization(),
+            None => {
+                format!("{}:{}", place.ascii_serialization(), self.url.port_or_known_default().unwrap_or(0))
+            }
+        }
+    }
+
     /// A POST to the address.
     pub fn post(&self) -> RequestBuilder {
         self.client.post(self.url.clone())
@@ -169,6 +185,14 @@ fn is_plain(url: &Url) -> bool {
 /// The address, where the host is one. Other spellings of it (`0x7f.1`, `2130706433`) are none any more in a URL.
 pub(crate) fn literal(url: &Url) -> Option<IpAddr> {
     url.host_str()?.trim_start_matches('[').trim_end_matches(']').parse().ok()
+}
+
+/// An address without what in it may be a secret (SEC-09). A user it has not ([`is_plain`]).
+fn shown(url: &Url) -> String {
+    let (scheme, host) = (url.scheme(), url.host_str().unwrap_or_default());
+    let port = url.port_or_known_default().map(|port| format!(":{port}")).unwrap_or_default();
+    let path = if looks_like_credential(url.path()) { "/…" } else { url.path() };
+    format!("{scheme}://{host}{port}{path}")
 }
 
 /// As settings spell it.
@@ -274,6 +298,23 @@ mod tests {
         assert!(!format!("{door:?}").contains("hunter2"), "{door:?}");
         let url = Url::parse("http://me:hunter2@x/").unwrap();
         assert!(!door.destination(PROJECT, url).unwrap_err().to_string().contains("hunter2"));
+    }
+
+    /// F-13, SEC-09
+    #[test]
+    fn a_place_names_host_port_and_path_and_no_secret() {
+        let key = format!("sk-{}", "a1".repeat(12));
+        for (url, place) in [
+            ("http://127.0.0.1:9/v1/chat?key=hunter2#x", "http://127.0.0.1:9/v1/chat".to_owned()),
+            ("https://api.openai.com/v1", "https://api.openai.com:443/v1".to_owned()),
+            ("http://[::1]:80/", "http://[::1]:80/".to_owned()),
+            (&format!("https://gateway.example/{key}/v1"), "https://gateway.example:443/…".to_owned()),
+        ] {
+            let to = door(Allowed::default()).destination(Asker::Operator, parse(url).unwrap()).unwrap();
+            assert_eq!(to.place(), place);
+            let (scheme, rest) = place.split_once("://").unwrap();
+            assert_eq!(to.origin(), format!("{scheme}://{}", rest.split('/').next().unwrap()));
+        }
     }
 
     proptest! {

@@ -119,6 +119,14 @@ impl Host {
     }
 }
 
+/// The variables that hold the key of this name: the common one of a provider first.
+pub fn key_variables(name: &str) -> Vec<String> {
+    let own = in_variables(name);
+    let common =
+        OWN_HOSTS.iter().filter(|(provider, ..)| *provider == own).map(|(_, common, _)| (*common).to_owned());
+    common.chain([format!("{PREFIX}{own}")]).collect()
+}
+
 /// The settings of a key.
 pub(crate) fn hosts_of(name: &str) -> String {
     format!("{PREFIX}{}{HOSTS}", in_variables(name))

@@ -14,5 +14,5 @@ mod refused;
 
 pub use allowed::{ALLOW, Allowed};
 pub use door::{Asker, Destination, Door, parse};
-pub use keyring::{Keyring, OWN_HOSTS};
+pub use keyring::{Keyring, OWN_HOSTS, key_variables};
 pub use refused::{Refused, innermost, refusal};

@@ -4,7 +4,7 @@
 //! key.
 
 use crate::{ChatModel, ModelInfo, Prices, Remote, Retry, Script, Scripted, http, with_retry};
-use cardwire_egress::{Asker, Door};
+use cardwire_egress::{Asker, Door, key_variables};
 use cardwire_model::{Provider, check_model_settings, limits};
 use reqwest::Url;
 use secrecy::SecretString;
@@ -99,6 +99,20 @@ pub fn check(config: &Value) -> Result<(), ConfigError> {
     }
 }
 
+/// Where keys come from.
+const WHERE: &str =
+    "in the environment of the process that runs the agents (`cardwire run`, `up` or `worker`)";
+/// Names of keys that are longer are not repeated.
+const NAME_CHARS: usize = 32;
+
+/// Whether a text is the name of a key and surely no key: letters, and no more digits than a name has.
+fn is_name(text: &str) -> bool {
+    let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    let starts_as_key = ["sk-", "sk_", "pk_", "key-", "ghp_"].iter().any(|start| text.starts_with(start));
+    let digits = text.chars().filter(char::is_ascii_digit).count();
+    !text.is_empty() && text.len() <= NAME_CHARS && text.chars().all(legal) && digits <= 4 && !starts_as_key
+}
+
 /// Who answers.
 enum Kind {
     Remote(Provider),
@@ -191,10 +205,15 @@ impl ModelConfig {
         if key.is_some() {
             return Ok(key);
         }
-        // A name that is unknown may be a key that was put into the wrong place, so it is not repeated.
-        let reason = match &self.key {
-            Some(_) => "there is no key of this name".to_owned(),
-            None => format!("there is no key named `{by_default}`"),
+        // A name that does not look like one may be a key that was put into the wrong place: it is not repeated.
+        let name = self.key.as_deref().unwrap_or(by_default);
+        let reason = match is_name(name) {
+            true => {
+                format!("there is no key named `{name}`: set {} {WHERE}", key_variables(name).join(" or "))
+            }
+            false => format!(
+                "there is no key of this name, which must be that of a variable: `key: prod` is CARDWIRE_KEY_PROD, {WHERE}"
+            ),
         };
         Err(ConfigError::new("model/key", reason))
     }
@@ -312,10 +331,22 @@ mod tests {
         assert!(built(json!({ "provider": "openai", "model": "m", "base_url": own })).is_ok());
         assert!(built(json!({ "provider": "anthropic", "model": "m", "base_url": own })).is_ok());
         let error = built(json!({ "provider": "anthropic", "model": "m" })).unwrap_err();
-        assert_eq!(error.to_string(), "model/key: there is no key named `anthropic`");
+        let told = "model/key: there is no key named `anthropic`: set ANTHROPIC_API_KEY or CARDWIRE_KEY_ANTHROPIC in the \
+                    environment of the process that runs the agents (`cardwire run`, `up` or `worker`)";
+        assert_eq!(error.to_string(), told);
+        let named = json!({ "provider": "openai", "model": "m", "key": "my-gateway", "base_url": own });
+        let error = built(named).unwrap_err().to_string();
+        assert!(error.contains("`my-gateway`: set CARDWIRE_KEY_MY_GATEWAY in"), "{error}");
         assert_eq!(check(&json!({ "provider": "anthropic", "model": "m" })), Ok(()), "keys are elsewhere");
         let pasted = json!({ "provider": "openai", "model": "m", "key": "sk-pasted", "base_url": own });
-        assert_eq!(built(pasted).unwrap_err().to_string(), "model/key: there is no key of this name");
+        let error = built(pasted).unwrap_err().to_string();
+        assert!(
+            error.starts_with("model/key: there is no key of this name") && !error.contains("pasted"),
+            "{error}"
+        );
+        for key in ["", "AIzaSyA1234567890abcdefghijklmnopqrstu", "0123456789abcdef", "a b"] {
+            assert!(!is_name(key), "{key}");
+        }
         let tools = json!({ "provider": "openai", "model": "m", "key": "tools", "base_url": own });
         assert_eq!(built(tools.clone()).unwrap_err().field, "model/key", "it signs calls of tools");
         assert_eq!(check(&tools).unwrap_err().field, "model/key");

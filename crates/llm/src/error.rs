@@ -149,6 +149,26 @@ impl ModelError {
         self
     }
 
+    /// The same error, saying where it came from.
+    pub(crate) fn at(mut self, place: &str) -> Self {
+        let message = match &mut self {
+            Self::Authentication { message }
+            | Self::RateLimited { message, .. }
+            | Self::Overloaded { message, .. }
+            | Self::Timeout { message }
+            | Self::Network { message }
+            | Self::ContextLength { message }
+            | Self::BadRequest { message }
+            | Self::Filtered { message }
+            | Self::Server { message }
+            | Self::Malformed { message }
+            | Self::Failed { message }
+            | Self::NoRule { message } => message,
+        };
+        *message = format!("{message} at {place}");
+        self
+    }
+
     /// Whether the same request may be answered later.
     pub fn is_retryable(&self) -> bool {
         match self {

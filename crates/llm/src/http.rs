@@ -41,7 +41,7 @@ impl Endpoint {
     /// Sends the body as it is; what comes back is an answer, or the beginning of one.
     pub(crate) async fn post(&self, body: String) -> Result<Response, ModelError> {
         let request = self.destination.post().headers(self.headers.clone()).body(body);
-        let response = request.send().await.map_err(|error| broken(&error))?;
+        let response = request.send().await.map_err(|error| self.broken(&error))?;
         let status = response.status();
         if status.is_success() {
             return Ok(response);
@@ -56,40 +56,54 @@ impl Endpoint {
                 break;
             }
         }
-        Err(fault::of_response(status.as_u16(), retry_after, &String::from_utf8_lossy(&bytes)))
+        let fault = fault::of_response(status.as_u16(), retry_after, &String::from_utf8_lossy(&bytes));
+        Err(match status.as_u16() {
+            // The key or the address is wrong, and whoever has to put that right asks which.
+            401 | 403 | 404 | 405 => fault.at(&self.destination.place()),
+            _ => fault,
+        })
     }
-}
 
-/// The whole body.
-pub(crate) async fn read(response: Response) -> Result<String, ModelError> {
-    let (mut bytes, mut stream) = (vec![], response.bytes_stream());
-    while let Some(chunk) = stream.next().await {
-        let chunk = chunk.map_err(|error| broken(&error))?;
-        if bytes.len() + chunk.len() > ANSWER_BYTES {
-            return Err(ModelError::malformed("the answer has no end"));
+    /// The whole body.
+    pub(crate) async fn read(&self, response: Response) -> Result<String, ModelError> {
+        let (mut bytes, mut stream) = (vec![], response.bytes_stream());
+        while let Some(chunk) = stream.next().await {
+            let chunk = chunk.map_err(|error| self.broken(&error))?;
+            if bytes.len() + chunk.len() > ANSWER_BYTES {
+                return Err(ModelError::malformed("the answer has no end"));
+            }
+            bytes.extend_from_slice(&chunk);
         }
-        bytes.extend_from_slice(&chunk);
+        String::from_utf8(bytes).map_err(|_| ModelError::malformed("the answer is no text"))
     }
-    String::from_utf8(bytes).map_err(|_| ModelError::malformed("the answer is no text"))
+
+    /// What it means that a connection failed: where it led, why it failed, and what to look at.
+    pub(crate) fn broken(&self, error: &reqwest::Error) -> ModelError {
+        let (place, cause) = (self.destination.place(), innermost(error));
+        if refusal(error).is_some() {
+            // It would be refused again.
+            ModelError::Failed { message: cause }
+        } else if error.is_timeout() {
+            ModelError::Timeout { message: format!("{place} did not answer in time: {cause}") }
+        } else if error.is_connect() {
+            let look = "see whether `base_url` is right, and whether somebody listens there";
+            ModelError::Network { message: format!("cannot reach {place}: {cause}; {look}") }
+        } else {
+            ModelError::Network { message: format!("the connection to {place} broke: {cause}") }
+        }
+    }
+
+    /// A stream that is over before the answer is.
+    pub(crate) fn cut_off(&self) -> ModelError {
+        let message = format!("the stream from {} ended before the answer did", self.destination.place());
+        ModelError::Network { message }
+    }
 }
 
 /// Whether the body is a stream of events.
 pub(crate) fn is_stream(response: &Response) -> bool {
     let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     kind.trim_start().to_ascii_lowercase().starts_with("text/event-stream")
-}
-
-/// What it means that a connection failed.
-pub(crate) fn broken(error: &reqwest::Error) -> ModelError {
-    let message = innermost(error);
-    if refusal(error).is_some() {
-        // It would be refused again.
-        ModelError::Failed { message }
-    } else if error.is_timeout() {
-        ModelError::Timeout { message }
-    } else {
-        ModelError::Network { message }
-    }
 }
 
 /// Where requests go.

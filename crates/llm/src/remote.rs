@@ -41,7 +41,7 @@ impl Remote {
         let mut answer = if http::is_stream(&response) {
             self.follow(response, sink).await?
         } else {
-            let text = http::read(response).await?;
+            let text = self.endpoint.read(response).await?;
             // Not everybody who is asked for a stream has one.
             let sink = if asks_for_stream(&request.body) { sink } else { &() };
             match self.info.provider {
@@ -63,14 +63,14 @@ impl Remote {
         let (mut parser, mut assembler) = (Parser::default(), Assembler::new(self.info.provider));
         let mut bytes = response.bytes_stream();
         while let Some(chunk) = bytes.next().await {
-            let chunk = chunk.map_err(|error| http::broken(&error))?;
+            let chunk = chunk.map_err(|error| self.endpoint.broken(&error))?;
             for event in parser.push(&chunk)? {
                 if assembler.take(&event, sink)? {
                     return assembler.finish();
                 }
             }
         }
-        Err(ModelError::Network { message: "the stream ended before the answer did".to_owned() })
+        Err(self.endpoint.cut_off())
     }
 
     /// An error without our key, in case a provider made it a part of what it says (SEC-09).

@@ -116,14 +116,18 @@ async fn an_answer_that_takes_too_long_is_a_timeout() {
 }
 
 #[tokio::test]
-async fn nobody_at_the_address_is_a_network_error_that_does_not_name_it() {
+async fn nobody_at_the_address_is_a_network_error_that_names_it_and_no_secret() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     drop(listener);
     let url = format!("http://127.0.0.1:{port}/v1?secret={KEY}");
     let error = model("openai", &url).call(&request(&json!({})), &()).await.unwrap_err();
     assert_eq!(error.kind(), "network");
-    assert!(!error.to_string().contains(KEY) && !error.to_string().contains(&port.to_string()), "{error}");
+    // F-13: where it led, why it failed, what to look at.
+    let told = error.to_string();
+    let place = format!("cannot reach http://127.0.0.1:{port}/v1/chat/completions: ");
+    assert!(told.contains(&place) && told.contains("refused") && told.contains("`base_url`"), "{told}");
+    assert!(!told.contains(KEY), "{told}");
 }
 
 #[tokio::test]

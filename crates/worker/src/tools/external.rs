@@ -109,22 +109,27 @@ impl External {
     ) -> Result<Ran, Unsent> {
         let url = parse(url)?;
         let key = self.door.signing_key(asker, KEY, &url)?;
-        let mut request =
-            self.door.destination(asker, url)?.post().header("content-type", "application/json");
+        let destination = self.door.destination(asker, url)?;
+        let mut request = destination.post().header("content-type", "application/json");
         if let Some(key) = key {
             request = request.header(SIGNATURE, signature(key.expose_secret().as_bytes(), body.as_bytes()));
         }
         if let Some(trace) = trace {
             request = request.header(TRACEPARENT, trace);
         }
-        let response = request.body(body).send().await?;
+        let response = request.body(body).send().await.map_err(|error| match Unsent::from(error) {
+            Unsent::Failed(cause) => {
+                Unsent::Failed(format!("cannot reach the tool at {}: {cause}", destination.origin()))
+            }
+            refused @ Unsent::Refused(_) => refused,
+        })?;
         let status = response.status().as_u16();
         if status == 202 {
             return Ok(Ran::Later(WAIT_SECONDS));
         }
         let text = read(response).await?;
         if !(200..300).contains(&status) {
-            return Err(Unsent::Failed(format!("the tool answered {status}")));
+            return Err(Unsent::Failed(format!("the tool at {} answered {status}", destination.origin())));
         }
         Ok(Ran::Answered(Answer::Success(serde_json::from_str(&text).unwrap_or(Value::String(text)))))
     }
