@@ -31,8 +31,10 @@ pub struct SpentOut {
     pub cached_tokens: u64,
     /// Tokens answered.
     pub output_tokens: u64,
-    /// Millionths of a dollar, where prices are known.
-    pub cost_micros: u64,
+    /// Millionths of a dollar, of the calls whose prices are known; null where no price of any is known.
+    pub cost_micros: Option<u64>,
+    /// How many of the calls have no known price: the cost is without them.
+    pub unpriced_calls: u64,
 }
 
 /// What was spent under a name.
@@ -47,8 +49,9 @@ pub struct NamedSpentOut {
 
 impl From<Spent> for SpentOut {
     fn from(spent: Spent) -> Self {
-        let Spent { calls, input_tokens, cached_tokens, output_tokens, cost_micros } = spent;
-        Self { calls, input_tokens, cached_tokens, output_tokens, cost_micros }
+        let cost_micros = spent.known_cost();
+        let Spent { calls, input_tokens, cached_tokens, output_tokens, unpriced_calls, .. } = spent;
+        Self { calls, input_tokens, cached_tokens, output_tokens, cost_micros, unpriced_calls }
     }
 }
 

@@ -178,7 +178,7 @@ impl Query {
 }
 
 const CURSOR: Query = text("cursor", "`next_cursor` of the page before.");
-const LIMIT: Query = integer("limit", "How many; clamped to 1..500.");
+const LIMIT: Query = integer("limit", "How many, from 1; more than 500 is 500, and 50 when absent.");
 const NAMESPACE: Query = text("namespace", "Whose; `default` when absent.");
 const AGENT_ID: Query = text("agent_id", "Only of this agent.");
 const AGENT_TURN_ID: Query = text("agent_turn_id", "Only of this turn.");

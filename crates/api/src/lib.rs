@@ -34,6 +34,7 @@ pub mod projects;
 pub mod questions;
 pub mod reports;
 pub mod roster;
+pub mod runs;
 pub mod sessions;
 pub mod state;
 pub mod system;

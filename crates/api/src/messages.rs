@@ -37,6 +37,29 @@ pub struct ChatMessageIn {
     /// Not for memory.
     #[serde(default)]
     pub internal: bool,
+    /// What a provider's model said instead of an answer. It is the content of a message that has no other.
+    #[serde(default)]
+    pub refusal: Option<String>,
+    /// Messages of providers have these. They are taken and not kept.
+    #[serde(default)]
+    #[schema(value_type = Option<Vec<serde_json::Value>>)]
+    pub annotations: Option<Box<RawValue>>,
+    /// See `annotations`: what a model thought.
+    #[serde(default)]
+    #[schema(value_type = Option<serde_json::Value>)]
+    pub reasoning: Option<Box<RawValue>>,
+    /// See `annotations`: what a model thought.
+    #[serde(default)]
+    #[schema(value_type = Option<serde_json::Value>)]
+    pub reasoning_content: Option<Box<RawValue>>,
+    /// Messages of providers have these, null. A message cannot be kept without one that is not.
+    #[serde(default)]
+    #[schema(value_type = Option<serde_json::Value>)]
+    pub audio: Option<Box<RawValue>>,
+    /// See `audio`; the calls of a model are `tool_calls`.
+    #[serde(default)]
+    #[schema(value_type = Option<serde_json::Value>)]
+    pub function_call: Option<Box<RawValue>>,
     /// Whatever traces keep with it: an object. It is not sent and not stored.
     #[serde(default)]
     #[schema(value_type = Option<Object>)]
@@ -57,10 +80,23 @@ impl ChatMessageIn {
         if tool_calls.as_ref().is_some_and(|calls| !calls.as_str().starts_with('[')) {
             return Err(Invalid::field(field("tool_calls"), "must be a list"));
         }
-        let content = match (&self.content, &tool_calls) {
-            (Some(raw), _) => parse::canonical(&field("content"), raw)?,
-            (None, Some(_)) => CanonicalJson::string("")?,
-            (None, None) => return Err(Invalid::field(field("content"), "is required")),
+        for (name, given, instead) in [
+            ("audio", &self.audio, "its words are `content`"),
+            ("function_call", &self.function_call, "calls are `tool_calls`"),
+        ] {
+            if given.is_some() {
+                return Err(Invalid::field(field(name), format!("must be null or absent; {instead}")));
+            }
+        }
+        let refusal = self.refusal.as_deref().filter(|refusal| !refusal.is_empty());
+        let content = match (&self.content, refusal, &tool_calls) {
+            (Some(raw), ..) => parse::canonical(&field("content"), raw)?,
+            (None, Some(refusal), _) => {
+                parse::plain(&field("refusal"), Some(refusal))?;
+                CanonicalJson::string(refusal)?
+            }
+            (None, None, Some(_)) => CanonicalJson::string("")?,
+            (None, None, None) => return Err(Invalid::field(field("content"), "is required")),
         };
         if let Some(raw) = &self.metadata {
             parse::object(&field("metadata"), raw)?;
@@ -133,6 +169,50 @@ impl From<&Card> for ChatMessageOut {
             name: text("name"),
             origin: card.origin.as_str(),
             suspected_credential: card.credential,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read(message: &Value) -> Result<Message, Invalid> {
+        parse::body::<ChatMessageIn>(message.to_string().as_bytes())?.into_message("messages/0")
+    }
+
+    /// F-15: as OpenAI's library dumps them, and what speaks like OpenAI.
+    #[test]
+    fn messages_are_taken_as_providers_send_them() {
+        let said = json!({
+            "role": "assistant", "content": "It is red.", "refusal": null, "annotations": [], "audio": null,
+            "function_call": null, "tool_calls": null, "reasoning_content": null,
+        });
+        assert_eq!(read(&said).unwrap().content.as_str(), r#""It is red.""#);
+        let call =
+            json!({ "id": "c1", "type": "function", "function": { "name": "look", "arguments": "{}" } });
+        let called = json!({ "role": "assistant", "content": null, "refusal": null, "tool_calls": [call] });
+        assert_eq!(read(&called).unwrap().content.as_str(), r#""""#);
+        let refused = json!({ "role": "assistant", "content": null, "refusal": "I will not." });
+        assert_eq!(read(&refused).unwrap().content.as_str(), r#""I will not.""#);
+        let thought =
+            json!({ "role": "assistant", "content": "Yes.", "reasoning": "Hm.", "annotations": [{}] });
+        assert_eq!(read(&thought).unwrap().content.as_str(), r#""Yes.""#);
+    }
+
+    /// F-15, SEC-08
+    #[test]
+    fn what_a_message_would_lose_is_refused_by_its_name() {
+        for (message, field) in [
+            (json!({ "role": "assistant", "content": null }), "messages/0/content"),
+            (json!({ "role": "assistant", "content": null, "refusal": "" }), "messages/0/content"),
+            (json!({ "role": "assistant", "content": null, "refusal": "a\u{0}" }), "messages/0/refusal"),
+            (json!({ "role": "assistant", "content": "x", "audio": { "id": "a" } }), "messages/0/audio"),
+            (json!({ "role": "assistant", "content": "x", "function_call": {} }), "messages/0/function_call"),
+            (json!({ "role": "assistant", "content": "x", "refused": null }), "refused"),
+        ] {
+            assert_eq!(read(&message).unwrap_err().field_name(), field, "{message}");
         }
     }
 }

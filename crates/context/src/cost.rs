@@ -14,8 +14,10 @@ pub struct Spent {
     pub cached_tokens: u64,
     /// Tokens answered.
     pub output_tokens: u64,
-    /// Millionths of a dollar, where prices are known.
+    /// Millionths of a dollar, of the calls whose prices are known.
     pub cost_micros: u64,
+    /// How many of the calls have no known price.
+    pub unpriced_calls: u64,
 }
 
 impl Spent {
@@ -23,12 +25,14 @@ impl Spent {
     pub fn of_step(metadata: &Value) -> Option<Self> {
         let usage = metadata.get("usage")?.as_object()?;
         let number = |value: Option<&Value>| value.and_then(Value::as_u64).unwrap_or(0);
+        let cost = metadata.get("cost_micros").and_then(Value::as_u64);
         Some(Self {
             calls: 1,
             input_tokens: i64::try_from(number(usage.get("input_tokens"))).unwrap_or(i64::MAX),
             cached_tokens: number(usage.get("cached_tokens")),
             output_tokens: number(usage.get("output_tokens")),
-            cost_micros: number(metadata.get("cost_micros")),
+            cost_micros: cost.unwrap_or(0),
+            unpriced_calls: u64::from(cost.is_none()),
         })
     }
 
@@ -39,6 +43,13 @@ impl Spent {
         self.cached_tokens = self.cached_tokens.saturating_add(other.cached_tokens);
         self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
         self.cost_micros = self.cost_micros.saturating_add(other.cost_micros);
+        self.unpriced_calls = self.unpriced_calls.saturating_add(other.unpriced_calls);
+    }
+
+    /// What was spent in millionths of a dollar, as far as it is known; none where calls were made and no price of any is
+    /// known (F-13).
+    pub fn known_cost(&self) -> Option<u64> {
+        (self.calls == 0 || self.unpriced_calls < self.calls).then_some(self.cost_micros)
     }
 }
 
@@ -67,19 +78,20 @@ pub fn share(sums: &mut Sums, spent: Spent, shown: &[(String, u32)]) {
     }
     let total: u64 = by_name.values().sum();
     let signed = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
+    // What every row has of a call: that it was one, and whether its price is known.
+    let of_call = Spent { calls: 1, unpriced_calls: spent.unpriced_calls, ..Spent::default() };
     let mut rest = Spent { calls: 1, output_tokens: 0, ..spent };
     rest.input_tokens = rest.input_tokens.saturating_sub(signed(total));
     for (name, tokens) in by_name {
         let cost = spent.cost_micros.saturating_mul(tokens).checked_div(total).unwrap_or(0);
         rest.cost_micros = rest.cost_micros.saturating_sub(cost);
-        let share = Spent { calls: 1, input_tokens: signed(tokens), cost_micros: cost, ..Spent::default() };
-        add(sums, name, share);
+        add(sums, name, Spent { input_tokens: signed(tokens), cost_micros: cost, ..of_call });
     }
-    if rest != (Spent { calls: 1, ..Spent::default() }) {
+    if rest != of_call {
         add(sums, PROVIDER_DIFFERENCE, rest);
     }
     if spent.output_tokens > 0 {
-        add(sums, ANSWER, Spent { calls: 1, output_tokens: spent.output_tokens, ..Spent::default() });
+        add(sums, ANSWER, Spent { output_tokens: spent.output_tokens, ..of_call });
     }
 }
 
@@ -94,8 +106,14 @@ mod tests {
         let step = json!({
             "usage": { "input_tokens": 10, "cached_tokens": 4, "output_tokens": 3 }, "cost_micros": 7,
         });
-        let expected =
-            Spent { calls: 1, input_tokens: 10, cached_tokens: 4, output_tokens: 3, cost_micros: 7 };
+        let expected = Spent {
+            calls: 1,
+            input_tokens: 10,
+            cached_tokens: 4,
+            output_tokens: 3,
+            cost_micros: 7,
+            unpriced_calls: 0,
+        };
         assert_eq!(Spent::of_step(&step), Some(expected));
         for none in [json!({}), json!({ "usage": 3 }), json!({ "cost_micros": 9 })] {
             assert_eq!(Spent::of_step(&none), None, "{none}");
@@ -105,8 +123,33 @@ mod tests {
         add(&mut sums, "a", expected);
         assert_eq!(
             sums["a"],
-            Spent { calls: 2, input_tokens: 20, cached_tokens: 8, output_tokens: 6, cost_micros: 14 }
+            Spent {
+                calls: 2,
+                input_tokens: 20,
+                cached_tokens: 8,
+                output_tokens: 6,
+                cost_micros: 14,
+                unpriced_calls: 0
+            }
         );
+    }
+
+    /// F-13: nothing, and nobody knows what, are not the same.
+    #[test]
+    fn a_call_without_a_price_has_no_cost_and_a_sum_says_how_many_there_are() {
+        let step = |cost: Value| json!({ "usage": { "input_tokens": 1 }, "cost_micros": cost });
+        let spent = |cost: Value| Spent::of_step(&step(cost)).unwrap();
+        let (free, unknown, priced) = (spent(json!(0)), spent(json!(null)), spent(json!(5)));
+        assert_eq!((free.known_cost(), unknown.known_cost(), priced.known_cost()), (Some(0), None, Some(5)));
+        assert_eq!(Spent::default().known_cost(), Some(0), "no call");
+        let mut sum = unknown;
+        sum.add(unknown);
+        assert_eq!((sum.known_cost(), sum.unpriced_calls), (None, 2));
+        sum.add(priced);
+        assert_eq!((sum.known_cost(), sum.unpriced_calls, sum.calls), (Some(5), 2, 3));
+        let mut sums = Sums::new();
+        share(&mut sums, unknown, &[("query".to_owned(), 3)]);
+        assert_eq!(sums["query"].known_cost(), None);
     }
 
     /// OB-04, F-05
@@ -114,7 +157,7 @@ mod tests {
     fn a_call_is_shared_out_over_what_it_showed_and_all_rows_come_to_it_again() {
         let mut sums = Sums::new();
         let spent =
-            Spent { calls: 1, input_tokens: 999, output_tokens: 5, cost_micros: 101, cached_tokens: 7 };
+            Spent { calls: 1, input_tokens: 999, output_tokens: 5, cost_micros: 101, cached_tokens: 7, ..Spent::default() };
         let shown = [("query".to_owned(), 30), ("turn".to_owned(), 10), ("turn".to_owned(), 60)];
         share(&mut sums, spent, &shown);
         assert_eq!((sums["query"].input_tokens, sums["query"].cost_micros), (30, 30));

@@ -58,8 +58,8 @@ pub use sessions::{
 };
 pub use tokens::{AdminError, Minted};
 pub use turns::{
-    Chunk, ClaimRequest, Held, Hydrated, NewProfile, NewTurnCard, Place, RunTeam, TickAction, TickReport,
-    TurnView, ViewedTurn,
+    Chunk, ClaimRequest, Held, Hydrated, LiveTurn, LiveTurns, NewProfile, NewTurnCard, Place, RunTeam,
+    TickAction, TickReport, TurnView, ViewedTurn,
 };
 pub use verify::{RealmReport, VerifyReport};
 

@@ -8,7 +8,7 @@ use cardwire_model::{Status, Timestamp, limits};
 use cardwire_store::{Horizon, StoreError};
 
 /// All there are, however young.
-const EVERYTHING: Horizon = {
+pub(crate) const EVERYTHING: Horizon = {
     let end = Timestamp::from_micros(i64::MAX);
     Horizon { dispatched: end, running: end, resume: end, pending: end, processing: end }
 };

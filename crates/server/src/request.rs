@@ -169,14 +169,25 @@ impl Request {
         Ok(text.map(str::to_owned))
     }
 
-    /// `limit`, clamped to what one answer may carry.
+    /// `limit`, clamped to what one answer may carry (API-03).
     pub(crate) fn limit(&self, default: usize, most: usize) -> Result<usize, Invalid> {
         let limit = self.integer("limit")?;
         Ok(limit.map_or(default, |limit| usize::try_from(limit).unwrap_or(1).clamp(1, most)))
     }
 
+    /// `limit` of a list that is read page by page. A page of none would be a page without an end.
     pub(crate) fn page_limit(&self) -> Result<usize, Invalid> {
-        self.limit(limits::PAGE_DEFAULT, limits::PAGE_MAX)
+        self.positive_limit(limits::PAGE_DEFAULT, limits::PAGE_MAX)
+    }
+
+    /// `limit`, which must be at least 1; more than one answer may carry is as many as it may.
+    pub(crate) fn positive_limit(&self, default: usize, most: usize) -> Result<usize, Invalid> {
+        match self.integer("limit")? {
+            Some(none) if none < 1 => {
+                Err(Invalid::field("limit", format!("must be from 1 to {most}, got {none}")))
+            }
+            Some(_) | None => self.limit(default, most),
+        }
     }
 
     /// The request's `Idempotency-Key`, and how to make the answer that is remembered with it.

@@ -292,6 +292,8 @@ fn dispatch(op: Op, request: crate::request::Request) -> BoxFuture<'static, Answ
         Op::ListTurns => Box::pin(http::turns::list(request)),
         Op::GetTurn => Box::pin(http::turns::get(request)),
         Op::ListQuestions => Box::pin(http::turns::questions(request)),
+        Op::ListOpenQuestions => Box::pin(http::turns::open_questions(request)),
+        Op::ListUnfinishedRuns => Box::pin(http::turns::unfinished_runs(request)),
         Op::ViewTurn | Op::GetTurnView => Box::pin(http::turns::view(request)),
         Op::StopTurn => Box::pin(http::turns::stop(request)),
         Op::ClaimTurns => Box::pin(http::worker::claim(request)),

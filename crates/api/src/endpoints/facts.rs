@@ -1,9 +1,10 @@
 //! Cards and boxes.
 
-use super::{Endpoint, LIMIT, Op, Query, boolean, delete, get, integer, json, json_list, post};
+use super::{Endpoint, Op, Query, boolean, delete, get, integer, json, json_list, post};
 use crate::{Access, boxes, cards};
 use cardwire_model::Scope::{Operate, Read};
 
+const HYDRATED: Query = integer("limit", "How many; clamped to 1..500, 200 when absent.");
 const INCLUDE_DELETED: Query = boolean("include_deleted", "Show deleted and expired cards too.");
 
 pub(super) const ENDPOINTS: &[Endpoint] = &[
@@ -22,7 +23,7 @@ pub(super) const ENDPOINTS: &[Endpoint] = &[
         "The last `limit` cards of a box, in box order.",
         json_list::<cards::CardOut>(),
     )
-    .query(&[LIMIT, INCLUDE_DELETED]),
+    .query(&[HYDRATED, INCLUDE_DELETED]),
     get(
         Op::GetProvenance,
         "/projects/{project_id}/boxes/{box_id}/provenance",

@@ -31,7 +31,7 @@ pub(super) const ENDPOINTS: &[Endpoint] = &[
     .query(&[
         text("query", "What to look for. Required."),
         NAMESPACE,
-        integer("limit", "How many; clamped to 1..100, 8 when absent."),
+        integer("limit", "How many, from 1; more than 100 is 100, and 8 when absent."),
         text("score_threshold", "What fits less well is left out. What a score is depends on the method."),
         text("method", "`full_text`, `semantic` or `hybrid`; whatever the server can do when absent."),
     ]),

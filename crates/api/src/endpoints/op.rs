@@ -62,6 +62,8 @@ pub enum Op {
     GetTurn,
     GetTurnView,
     ListQuestions,
+    ListOpenQuestions,
+    ListUnfinishedRuns,
     StopTurn,
     ClaimTurns,
     StartTurn,

@@ -27,7 +27,10 @@ pub(super) const ENDPOINTS: &[Endpoint] = &[
     get(Op::GetSession, SESSION, Access::Project(Read), "A session.", json::<SessionOut>()).query(&[
         NAMESPACE,
         text("checkpoint", "As it was at this checkpoint."),
-        integer("limit", "How many of each list, the newest; clamped to 1..5000, which it is when absent."),
+        integer(
+            "limit",
+            "How many of each list, the newest, from 1; more than 5000 is 5000, which it is when absent.",
+        ),
         integer("before", "Only what stands before this place in its list; see `earlier`."),
     ]),
     delete(

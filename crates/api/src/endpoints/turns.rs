@@ -12,6 +12,7 @@ use crate::{
     finish::{EndedOut, FinishIn, ReleaseIn, ReleasedOut},
     questions::QuestionList,
     reports::{ReportIn, ReportOut},
+    runs::UnfinishedRunList,
     turns::{StopIn, StopOut, TurnList, TurnOut},
     verbs::{AppendedOut, EpochIn, StateOut, StepIn, StepOut, SuspendIn, SuspendedOut, TurnCardsIn},
     view::ViewOut,
@@ -152,6 +153,22 @@ pub(super) const ENDPOINTS: &[Endpoint] = &[
         "What people are asked by the turn and everything below it. Answer with a report.",
         json::<QuestionList>(),
     ),
+    get(
+        Op::ListOpenQuestions,
+        "/projects/{project_id}/questions",
+        Access::Project(Read),
+        "What people are asked by all turns of the project, by agent. Questions of one turn are on one page.",
+        json::<QuestionList>(),
+    )
+    .query(&[CURSOR, LIMIT]),
+    get(
+        Op::ListUnfinishedRuns,
+        "/runs",
+        Access::Any(Read),
+        "Runs of teams that have not ended, in every project that the token opens.",
+        json::<UnfinishedRunList>(),
+    )
+    .query(&[text("project_id", "Only of this project."), CURSOR, LIMIT]),
     post(
         Op::StopTurn,
         "/projects/{project_id}/turns/{agent_turn_id}:stop",

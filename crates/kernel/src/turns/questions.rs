@@ -1,7 +1,7 @@
 //! What people are asked by a turn and everything below it (PR-10).
 
 use crate::{Kernel, KernelError};
-use cardwire_model::{InboxItem, InboxStatus, ProjectId, TurnId};
+use cardwire_model::{AgentId, Head, InboxItem, InboxStatus, ProjectId, TurnId, limits};
 use cardwire_protocol::turn::question::{self, Question};
 use cardwire_store::RowFilter;
 use futures_util::{StreamExt, TryStreamExt, stream};
@@ -19,7 +19,34 @@ impl Kernel {
         asked.buffered(AT_ONCE).try_concat().await
     }
 
-    /// The same where nothing goes on until somebody answers: nobody is at work.
+    /// What people are asked by all turns of a project, by agent, after that of an agent: at least as many questions as are
+    /// wanted, if there are any left, and all of a turn together. With them the agent whose turn was looked at last, if there
+    /// may be more.
+    pub async fn open_questions(
+        &self,
+        project: &ProjectId,
+        mut after: Option<AgentId>,
+        limit: usize,
+    ) -> Result<(Vec<Question>, Option<AgentId>), KernelError> {
+        let mut asked = vec![];
+        loop {
+            let place = after.map(|agent| (project.clone(), agent));
+            let waits = |head: &Head, item: &InboxItem| question::waits(item, Some(head));
+            let page = self.live_turns(Some(project), place, limits::PAGE_MAX, waits).await?;
+            for live in page.turns {
+                asked.extend(self.asked_by(project, &live.item).await?);
+                if asked.len() >= limit {
+                    return Ok((asked, Some(live.head.agent_id)));
+                }
+            }
+            match page.next {
+                Some((_, agent)) => after = Some(agent),
+                None => return Ok((asked, None)),
+            }
+        }
+    }
+
+    /// What people are asked by a turn where nothing goes on until somebody answers: nobody is at work.
     pub async fn pause(
         &self,
         project: &ProjectId,

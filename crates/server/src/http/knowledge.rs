@@ -43,7 +43,7 @@ pub(crate) async fn search(request: Request) -> Answer {
         shelf: knowledge::shelf(&namespace(&request)?),
         text: request.required("query")?.to_owned(),
         method: method(request.text("method"))?,
-        top_k: request.limit(FOUND.0, FOUND.1)?,
+        top_k: request.positive_limit(FOUND.0, FOUND.1)?,
         score_threshold: score_threshold(request.text("score_threshold"))?,
     };
     let found = request.state.kernel.search_sections(request.project()?, &query).await?;

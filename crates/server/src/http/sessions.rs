@@ -36,7 +36,8 @@ pub(crate) async fn list(request: Request) -> Answer {
 pub(crate) async fn get(request: Request) -> Answer {
     let (key, at) = (key(&request)?, request.parsed("checkpoint")?);
     let before = request.integer("before")?.map(|place| u32::try_from(place.max(0)).unwrap_or(u32::MAX));
-    let window = Window { before, limit: request.limit(limits::SESSION_ITEMS, limits::SESSION_ITEMS)? };
+    let window =
+        Window { before, limit: request.positive_limit(limits::SESSION_ITEMS, limits::SESSION_ITEMS)? };
     let view = request.state.kernel.session_window(request.project()?, &key, at, window).await?;
     respond::ok(&SessionOut::new(view, at))
 }

@@ -11,14 +11,20 @@ use cardwire_api::{
     dispatch::{DispatchIn, DispatchOut},
     parse,
     questions::QuestionList,
+    runs::{UnfinishedRunList, UnfinishedRunOut},
     turns::{StopIn, StopOut, TurnList, TurnOut, TurnStatus},
     view::ViewOut,
 };
 use cardwire_kernel::{
     Done, ViewedTurn,
-    protocol::turn::{Command, Remains, dispatch::Dispatched, stop::Stop},
+    protocol::{
+        access::Needed,
+        turn::{Command, Remains, dispatch::Dispatched, stop::Stop},
+    },
 };
-use cardwire_model::{InboxId, InboxItem, InboxStatus, Invalid, TurnEpoch, limits};
+use cardwire_model::{
+    Head, InboxId, InboxItem, InboxStatus, Invalid, ProjectId, Realm, Scope, TurnEpoch, limits,
+};
 
 pub(crate) async fn dispatch(request: Request) -> Answer {
     let (project, kernel) = (request.project()?, &request.state.kernel);
@@ -66,6 +72,46 @@ pub(crate) async fn questions(request: Request) -> Answer {
     let turn = request.param("agent_turn_id")?;
     let asked = request.state.kernel.questions(request.project()?, turn).await?;
     respond::ok(&QuestionList { items: asked.into_iter().map(Into::into).collect(), next_cursor: None })
+}
+
+pub(crate) async fn open_questions(request: Request) -> Answer {
+    let (limit, after) = (request.page_limit()?, request.parsed("cursor")?);
+    let (asked, next) = request.state.kernel.open_questions(request.project()?, after, limit).await?;
+    respond::ok(&QuestionList {
+        items: asked.into_iter().map(Into::into).collect(),
+        next_cursor: next.map(|agent| agent.to_string()),
+    })
+}
+
+/// A token of one project sees those of that one.
+pub(crate) async fn unfinished_runs(request: Request) -> Answer {
+    let (kernel, token, limit) = (&request.state.kernel, &request.by()?.token, request.page_limit()?);
+    let named: Option<ProjectId> = request.parsed("project_id")?;
+    if let Some(project) = &named {
+        let needed = Needed { scope: Scope::Read, global: false };
+        kernel.permit(token, &Realm::from(project.clone()), needed)?;
+        kernel.live_project(project).await?;
+    }
+    let project = named.as_ref().or_else(|| token.realm.project());
+    let wrong = || Invalid::field("cursor", "must be a `next_cursor`");
+    let after = match request.text("cursor").map(|cursor| cursor.split_once('.').ok_or_else(wrong)) {
+        Some(place) => {
+            let (of, agent) = place?;
+            let of: ProjectId = of.parse().map_err(|_| wrong())?;
+            if project.is_some_and(|project| *project != of) {
+                return Err(wrong().into());
+            }
+            Some((of, agent.parse().map_err(|_| wrong())?))
+        }
+        None => None,
+    };
+    // A run is a turn that nobody sent.
+    let is_root = |_: &Head, item: &InboxItem| item.parent_turn.is_none();
+    let page = kernel.live_turns(project, after, limit, is_root).await?;
+    respond::ok(&UnfinishedRunList {
+        items: page.turns.iter().filter_map(UnfinishedRunOut::of).collect(),
+        next_cursor: page.next.map(|(project, agent)| format!("{project}.{agent}")),
+    })
 }
 
 pub(crate) async fn stop(request: Request) -> Answer {

@@ -12,6 +12,7 @@ on_sqlite! {
     bad_cards_are_refused_and_leave_nothing;
     bad_ids_and_names_are_refused;
     malformed_requests_get_json_errors;
+    f_15_a_page_of_a_list_has_at_least_one_entry;
     parameters_that_are_not_utf8_get_json_errors;
 }
 
@@ -207,4 +208,29 @@ async fn parameters_that_are_not_utf8_get_json_errors(api: Api) {
     let reply = api.with(&api.admin, "PUT", "/projects/p1/cards/%ff", "").await;
     reply.expect_error(405, "method_not_allowed");
     assert_eq!(reply.headers["allow"], "GET");
+}
+
+/// F-15, API-08: a mistake in `limit` is refused like one in its name; API-03 alone clamps.
+async fn f_15_a_page_of_a_list_has_at_least_one_entry(api: Api) {
+    for list in [
+        "/projects",
+        "/runs",
+        "/tokens",
+        "/projects/p1/turns",
+        "/projects/p1/questions",
+        "/projects/p1/audit",
+        "/projects/p1/state/agents",
+        "/projects/p1/sessions",
+        "/projects/p1/knowledge:search?query=x",
+    ] {
+        let mark = if list.contains('?') { '&' } else { '?' };
+        for none in ["0", "-1", "-99999999999999999999"] {
+            let reply = api.get(&format!("{list}{mark}limit={none}")).await;
+            let error = reply.expect(400)["error"]["message"].as_str().unwrap().to_owned();
+            assert!(error.starts_with("limit: must be from 1 to "), "{list}: {error}");
+        }
+        for some in ["1", "100000", "99999999999999999999"] {
+            api.get(&format!("{list}{mark}limit={some}")).await.expect(200);
+        }
+    }
 }

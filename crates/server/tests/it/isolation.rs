@@ -127,6 +127,8 @@ fn body(op: Op, id: &str) -> String {
         | Op::GetTurn
         | Op::GetTurnView
         | Op::ListQuestions
+        | Op::ListOpenQuestions
+        | Op::ListUnfinishedRuns
         | Op::ViewTurn
         | Op::ListHeads
         | Op::GetHead

@@ -156,13 +156,14 @@ async fn a_session_is_read_in_parts(api: Api) {
     let first = part(&format!("limit=2&before={}", before["earlier"]["messages"])).await;
     assert_eq!((texts(&first["messages"]), first.get("earlier")), (vec!["say 1"], None));
     for (query, shown) in
-        [("limit=6", 6), ("limit=0", 1), ("before=0", 0), ("before=-1", 0), ("before=99", 6)]
+        [("limit=6", 6), ("limit=9999", 6), ("before=0", 0), ("before=-1", 0), ("before=99", 6)]
     {
         assert_eq!(texts(&part(query).await["messages"]).len(), shown, "{query}");
     }
     // An earlier version is read in parts too.
     let then = whole["checkpoint_id"].as_str().unwrap();
     assert_eq!(texts(&part(&format!("limit=1&checkpoint={then}")).await["messages"]), ["say 5"]);
+    names(&api.get("/projects/p1/sessions/s?limit=0").await, "bad_request", "limit");
     for field in ["limit", "before"] {
         names(&api.get(&format!("/projects/p1/sessions/s?{field}=x")).await, "bad_request", field);
     }
