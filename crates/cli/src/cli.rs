@@ -2,7 +2,7 @@
 
 use crate::commands::{
     agent, audit, batch, bench, boxes, card, completions, context, cost, document, event, experience,
-    handoff, knowledge, pmo, profile, project, run, session, tck, token, turn, up, worker,
+    handoff, knowledge, pmo, profile, project, question, run, session, tck, token, turn, up, worker,
 };
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -26,16 +26,29 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
+/// The heading of what every command takes: its own options stand together, above.
+const GLOBAL: &str = "Options of every command";
+/// The place of what all commands of a noun take, behind their own options.
+const LAST: usize = 900;
+
 /// Accepted by every command.
 #[derive(Debug, Args)]
 pub(crate) struct Globals {
     /// The server to talk to, e.g. https://cardwire.example.
-    #[arg(long, global = true, value_name = "URL", env = "CARDWIRE_URL", hide_env_values = true)]
+    #[arg(
+        long,
+        global = true,
+        help_heading = GLOBAL,
+        value_name = "URL",
+        env = "CARDWIRE_URL",
+        hide_env_values = true
+    )]
     pub(crate) server: Option<String>,
     /// Where the store, the admin token and the address of a live server are.
     #[arg(
         long,
         global = true,
+        help_heading = GLOBAL,
         value_name = "DIR",
         env = "CARDWIRE_DATA_DIR",
         hide_env_values = true,
@@ -44,10 +57,17 @@ pub(crate) struct Globals {
     pub(crate) data_dir: PathBuf,
     /// The directory or bucket (s3://BUCKET/PREFIX) below which projects have their files; `workspace` in the data
     /// directory when absent. A server has its own.
-    #[arg(long, global = true, value_name = "ROOT", env = "CARDWIRE_WORKSPACE_ROOT", hide_env_values = true)]
+    #[arg(
+        long,
+        global = true,
+        help_heading = GLOBAL,
+        value_name = "ROOT",
+        env = "CARDWIRE_WORKSPACE_ROOT",
+        hide_env_values = true
+    )]
     pub(crate) workspace_root: Option<PathBuf>,
     /// Print the server's JSON instead of a table.
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = GLOBAL)]
     pub(crate) json: bool,
 }
 
@@ -59,6 +79,7 @@ pub(crate) struct InProject {
         long,
         short = 'p',
         global = true,
+        display_order = LAST,
         value_name = "PROJECT",
         env = "CARDWIRE_PROJECT",
         hide_env_values = true
@@ -70,7 +91,7 @@ pub(crate) struct InProject {
 #[derive(Debug, Args)]
 pub(crate) struct InNamespace {
     /// Whose: namespaces share nothing. `default` when absent.
-    #[arg(long, global = true, value_name = "NAMESPACE")]
+    #[arg(long, global = true, display_order = LAST, value_name = "NAMESPACE")]
     pub(crate) namespace: Option<String>,
 }
 
@@ -126,7 +147,7 @@ pub(crate) enum Command {
     Doctor,
     /// Measure how many commits and turns a second this machine gives, on a store that is thrown away.
     Bench(bench::BenchArgs),
-    /// Check whether a worker keeps the rules.
+    /// Check whether a worker keeps the rules. It must obey a few words for that.
     Tck(tck::TckArgs),
     /// Print a completion script for a shell.
     Completions(completions::CompletionsArgs),
@@ -160,6 +181,8 @@ pub(crate) enum Ask {
     Agent(agent::AgentArgs),
     /// Give agents something to do, and follow it.
     Turn(turn::TurnArgs),
+    /// See what turns ask of people, and answer.
+    Question(question::QuestionArgs),
     /// Follow forks and their tasks, and call them off.
     Batch(batch::BatchArgs),
     /// Read and change sessions: what a team remembers of a conversation.

@@ -5,7 +5,7 @@ mod http;
 mod pinned;
 
 pub(crate) use embedded::{EmbedError, Embedded};
-pub(crate) use http::{Http, Place, connection, is_healthy, reason};
+pub(crate) use http::{Http, Place, connection, health, is_healthy, reason};
 
 use crate::{
     failure::{Code, Failure},
@@ -153,8 +153,14 @@ impl Answer {
             Ok(body) => (body.error.code, body.error.message),
             Err(_) => (String::new(), format!("the server answered {} without saying why", self.status)),
         };
-        Failure { code, hint: hint(self.status, &word, &message).map(str::to_owned), message }
+        let hint = hint(self.status, &word, &message).map(str::to_owned);
+        Failure { code, hint, message, is_unreachable: false }
     }
+}
+
+/// The text of the token that the environment gives, if any.
+pub(crate) fn given_token() -> Option<String> {
+    std::env::var("CARDWIRE_TOKEN").ok().filter(|text| !text.trim().is_empty())
 }
 
 /// What a person can do about an error that comes in many places, where its kind alone would not tell.
@@ -180,6 +186,10 @@ fn hint(status: u16, code: &str, message: &str) -> Option<&'static str> {
         _ => {}
     }
     match status {
+        401 if given_token().is_some() => Some(
+            "the token in `CARDWIRE_TOKEN` is none of this server's: unset it, and `admin.token` of the data directory is \
+             used, or set one that was made there",
+        ),
         401 => Some(
             "set `CARDWIRE_TOKEN`, or give the `--data-dir` whose `admin.token` was made by this server's store",
         ),

@@ -28,12 +28,17 @@ pub(crate) mod knowledge;
 mod knowledge_add;
 mod knowledge_files;
 mod mcp;
+mod names;
 pub(crate) mod pmo;
 mod pmo_service;
+mod price;
 pub(crate) mod profile;
 pub(crate) mod project;
+pub(crate) mod question;
 mod questions;
 pub(crate) mod run;
+mod run_begin;
+mod run_stop;
 mod run_team;
 mod run_view;
 mod serving;
@@ -46,6 +51,7 @@ mod turn_call;
 mod turn_dispatch;
 mod turn_fork;
 mod turn_replay;
+mod unfinished;
 pub(crate) mod up;
 mod verify;
 mod watchdog;
@@ -119,6 +125,7 @@ fn may_init(command: &Ask) -> Init {
         | Ask::Pmo(_)
         | Ask::Agent(_)
         | Ask::Turn(_)
+        | Ask::Question(_)
         | Ask::Batch(_)
         | Ask::Session(_)
         | Ask::Context(_)
@@ -146,6 +153,7 @@ async fn ask(command: Ask, context: &Context, client: &Client) -> Result<(), Fai
         Ask::Pmo(args) => pmo::run(args, output, client).await,
         Ask::Agent(args) => agent::run(args, output, client).await,
         Ask::Turn(args) => turn::run(args, context, client).await,
+        Ask::Question(args) => question::run(args, output, client).await,
         Ask::Batch(args) => batch::run(args, context, client).await,
         Ask::Session(args) => session::run(args, output, client).await,
         Ask::Context(args) => context::run(args, output, client).await,

@@ -76,7 +76,13 @@ impl Embeddings {
             request = request.header(AUTHORIZATION, bearer(key).map_err(|failure| failure.message)?);
         }
         let answer = request.body(body).send().await;
-        let answer = answer.map_err(|error| format!("the embedding provider: {}", innermost(&error)))?;
+        let answer = answer.map_err(|error| {
+            format!(
+                "cannot reach the embedding provider at {}: {}",
+                self.destination.place(),
+                innermost(&error)
+            )
+        })?;
         let status = answer.status();
         let text = read(answer).await?;
         if status.is_success() {

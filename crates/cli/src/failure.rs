@@ -30,18 +30,20 @@ impl From<Code> for ExitCode {
 }
 
 /// Why a command ends.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Failure {
     pub(crate) code: Code,
     /// One sentence, without `error:`; empty when there is nothing to say.
     pub(crate) message: String,
     /// What a person can do, where more is known than [`crate::hint`] can tell of the kind.
     pub(crate) hint: Option<String>,
+    /// Nobody answered: the same may work later.
+    pub(crate) is_unreachable: bool,
 }
 
 impl Failure {
     fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), hint: None }
+        Self { code, message: message.into(), hint: None, is_unreachable: false }
     }
 
     pub(crate) fn failed(message: impl Into<String>) -> Self {
@@ -62,6 +64,11 @@ impl Failure {
 
     pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
+    }
+
+    /// No server answered.
+    pub(crate) fn unreachable(message: impl Into<String>) -> Self {
+        Self { is_unreachable: true, ..Self::failed(message) }
     }
 
     /// A hint for a failure that has none of its own.

@@ -1,46 +1,106 @@
 //! What a person can do (API-15): every error has a hint, its own or the one of its kind.
 //!
 //! Whoever fails need not think of one. What is told here is read off the command line itself, so that a new command has its
-//! hints with its help.
+//! hints with its help. Invariant: a command in a hint goes where this one went: it has the project, the data directory and
+//! the server that this one was given.
 
 use crate::{
     cli::Cli,
     failure::{Code, Failure},
+    text::shell_word,
 };
 use clap::CommandFactory;
-use std::ffi::OsString;
+use std::{env, ffi::OsString};
+
+/// Options that say where a command works. A variable that says so is there for the next command as well.
+const WHERE: [&str; 5] = ["project", "namespace", "data-dir", "server", "workspace-root"];
 
 /// The commands there are, and the one that was asked for.
 pub(crate) struct Asked {
     all: clap::Command,
     /// The names of the command and of those above it, as far as the arguments name any.
     names: Vec<String>,
+    /// The options of [`WHERE`] that it was given, with their values.
+    given: Vec<(&'static str, String)>,
 }
 
 impl Asked {
+    /// What this process was asked.
+    pub(crate) fn here() -> Self {
+        Self::of(env::args_os())
+    }
+
     /// Reads the names of commands off the arguments of the process, where options and their values stand between them.
     pub(crate) fn of(arguments: impl Iterator<Item = OsString>) -> Self {
         let mut all = Cli::command();
         // Global options are known to every command only after this.
         all.build();
-        let mut names = vec![];
-        let mut command = &all;
+        let (mut names, mut given): (Vec<String>, _) = (vec![], vec![]);
+        let (mut command, mut is_whole) = (&all, false);
         let mut arguments = arguments.skip(1);
         while let Some(argument) = arguments.next() {
             let Some(word) = argument.to_str() else { break };
-            if word.starts_with('-') {
-                if takes_next(command, word) {
-                    arguments.next();
+            if word == "--" {
+                break;
+            }
+            if word.len() > 1 && word.starts_with('-') {
+                let Some((option, attached)) = option_of(command, word) else { continue };
+                let value = attached.or_else(|| arguments.next().and_then(|value| value.into_string().ok()));
+                let place = WHERE.into_iter().find(|long| option.get_long() == Some(*long));
+                // Projects have a setting of this name.
+                let is_setting = names.first().is_some_and(|noun| noun == "project");
+                let place = place.filter(|long| !is_setting || *long != "workspace-root");
+                if let Some((long, value)) = place.zip(value) {
+                    given.retain(|(other, _)| *other != long);
+                    given.push((long, value));
                 }
                 continue;
             }
-            let Some(next) = command.find_subcommand(word).filter(|next| next.get_name() != "help") else {
-                break;
-            };
-            names.push(next.get_name().to_owned());
-            command = next;
+            match command.find_subcommand(word).filter(|next| !is_whole && next.get_name() != "help") {
+                Some(next) => {
+                    names.push(next.get_name().to_owned());
+                    command = next;
+                }
+                None => is_whole = true,
+            }
         }
-        Self { all, names }
+        given.sort_by_key(|(long, _)| WHERE.iter().position(|other| other == long));
+        Self { all, names, given }
+    }
+
+    /// A text in which every command between backticks goes where this one went.
+    pub(crate) fn complete(&self, text: &str) -> String {
+        let piece = |(place, piece): (usize, &str)| match place % 2 == 1 && piece.starts_with("cardwire ") {
+            true => self.whole(piece),
+            false => piece.to_owned(),
+        };
+        text.split('`').enumerate().map(piece).collect::<Vec<_>>().join("`")
+    }
+
+    /// A command with the options of this one that say where it works, as far as it takes them.
+    pub(crate) fn whole(&self, command: &str) -> String {
+        let words: Vec<_> = command.split(' ').collect();
+        let mut found = &self.all;
+        for word in &words[1..] {
+            match found.find_subcommand(word) {
+                Some(next) => found = next,
+                None => break,
+            }
+        }
+        let mut whole = command.to_owned();
+        if words.contains(&"--help") {
+            return whole;
+        }
+        for (long, value) in &self.given {
+            let takes = found.get_arguments().any(|arg| arg.get_long() == Some(*long));
+            let has = words.iter().any(|word| word.strip_prefix("--") == Some(*long));
+            // Who starts a server does not ask one.
+            let starts = found.get_name() == "up" && *long == "server";
+            if takes && !has && !starts {
+                whole += &format!(" --{long} {}", shell_word(value));
+            }
+        }
+        whole
     }
 
     /// For somebody who did not know how to ask.
@@ -90,13 +150,25 @@ impl Asked {
 
 const DOCTOR: &str = "`cardwire doctor` checks the data directory, the token, the server and the store";
 
-/// Whether the word after this option is its value. One that is written with `=` has it already.
-fn takes_next(command: &clap::Command, option: &str) -> bool {
-    let is_it = |arg: &&clap::Arg| match option.strip_prefix("--") {
-        Some(long) => arg.get_long() == Some(long),
-        None => arg.get_short().is_some_and(|short| option.strip_prefix('-') == Some(&short.to_string())),
+/// The option of this word, if it takes a value, and the value if that is a part of the word.
+fn option_of<'a>(command: &'a clap::Command, word: &str) -> Option<(&'a clap::Arg, Option<String>)> {
+    let (name, attached) = match word.strip_prefix("--") {
+        Some(long) => match long.split_once('=') {
+            Some((long, value)) => (long.to_owned(), Some(value.to_owned())),
+            None => (long.to_owned(), None),
+        },
+        None => {
+            let (short, value) = word[1..].split_at(word[1..].chars().next().map_or(0, char::len_utf8));
+            let value = value.strip_prefix('=').unwrap_or(value);
+            (short.to_owned(), (!value.is_empty()).then(|| value.to_owned()))
+        }
     };
-    command.get_arguments().find(is_it).is_some_and(|arg| arg.get_action().takes_values())
+    let is_it = |arg: &&clap::Arg| match word.starts_with("--") {
+        true => arg.get_long() == Some(name.as_str()),
+        false => arg.get_short().is_some_and(|short| name == short.to_string()),
+    };
+    let option = command.get_arguments().find(is_it)?;
+    option.get_action().takes_values().then_some((option, attached))
 }
 
 #[cfg(test)]
@@ -119,6 +191,29 @@ mod tests {
         ] {
             assert_eq!(asked(line).usage(), format!("`{usage} --help` shows what it takes"), "{line}");
         }
+    }
+
+    /// F-15: what is hinted at works when it is pasted.
+    #[test]
+    fn a_command_in_a_hint_goes_where_the_command_went() {
+        let hint =
+            "`cardwire batch list` shows them; `cardwire up` starts one, `cardwire card get --help` tells";
+        for (line, list, up) in [
+            ("cardwire turn get x", "", ""),
+            ("cardwire turn get x -p p1", " --project p1", ""),
+            ("cardwire turn -pp1 get x", " --project p1", ""),
+            ("cardwire turn get x --project=p1 --data-dir d", " --project p1 --data-dir d", " --data-dir d"),
+            ("cardwire --server http://h:1 turn get x", " --server http://h:1", ""),
+            ("cardwire card put --text --project -p a$b", " --project 'a$b'", ""),
+            ("cardwire box list -- --project p1", "", ""),
+        ] {
+            let expected = format!(
+                "`cardwire batch list{list}` shows them; `cardwire up{up}` starts one, `cardwire card get --help` tells"
+            );
+            assert_eq!(asked(line).complete(hint), expected, "{line}");
+        }
+        let whole = asked("cardwire turn get x -p p1").whole("cardwire run team.yaml --project p2 --resume");
+        assert_eq!(whole, "cardwire run team.yaml --project p2 --resume");
     }
 
     /// API-15

@@ -2,7 +2,7 @@
 //! with the embedded store.
 
 use crate::{
-    client::{Client, EmbedError, Embedded, Http, Place, is_healthy},
+    client::{self, Client, EmbedError, Embedded, Http, Place, is_healthy},
     context::Context,
     data_dir::DataDir,
     failure::Failure,
@@ -117,8 +117,10 @@ fn prepare(dir: &DataDir, init: Init) -> Result<(), Failure> {
         return Err(Failure::not_found(format!("no server is running for `{path}`"))
             .hint("`CARDWIRE_STORE` names a store that only a server opens; start one with `cardwire up`"));
     }
-    if dir.database().exists() {
-        return Ok(());
+    match dir.database().try_exists() {
+        Ok(true) => return Ok(()),
+        Ok(false) => {}
+        Err(error) => return Err(unreadable(dir, &error)),
     }
     // A token without a database is what a server with its store elsewhere leaves.
     if init == Init::Allowed && !dir.token_file().exists() {
@@ -128,14 +130,27 @@ fn prepare(dir: &DataDir, init: Init) -> Result<(), Failure> {
         .hint("start a server with `cardwire up`, make a first project with `cardwire project create`, or give `--server` or `--data-dir`"))
 }
 
-fn given_token() -> Result<Option<TokenSecret>, Failure> {
-    match std::env::var("CARDWIRE_TOKEN") {
-        Ok(text) if !text.trim().is_empty() => match TokenSecret::from_text(text.trim()) {
-            Ok(token) => Ok(Some(token)),
-            // The text is not repeated: it may be a secret of something else.
-            Err(_) => Err(Failure::usage("`CARDWIRE_TOKEN` does not hold a Cardwire token")
-                .hint("a token is `cw_` and 64 hexadecimal digits")),
-        },
-        Ok(_) | Err(_) => Ok(None),
+/// A directory into which nobody may look is not one without a store.
+fn unreadable(dir: &DataDir, error: &std::io::Error) -> Failure {
+    let path = dir.path().display();
+    let failure = Failure::failed(format!("cannot look into the data directory `{path}`: {error}"));
+    if error.kind() == std::io::ErrorKind::PermissionDenied {
+        failure.hint(
+            "it is for its owner only: run this as the user who started the server, or give `--server URL` and set \
+             `CARDWIRE_TOKEN`",
+        )
+    } else {
+        failure.hint("see whether `--data-dir` or `CARDWIRE_DATA_DIR` names the right directory")
+    }
+}
+
+/// The token that the environment gives.
+pub(crate) fn given_token() -> Result<Option<TokenSecret>, Failure> {
+    let Some(text) = client::given_token() else { return Ok(None) };
+    match TokenSecret::from_text(text.trim()) {
+        Ok(token) => Ok(Some(token)),
+        // The text is not repeated: it may be a secret of something else.
+        Err(_) => Err(Failure::usage("`CARDWIRE_TOKEN` does not hold a Cardwire token")
+            .hint("a token is `cw_` and 64 hexadecimal digits; unset the variable to use `admin.token` of the data directory")),
     }
 }

@@ -34,7 +34,7 @@ mod workspace;
 use clap::{Parser, error::ErrorKind};
 use failure::{Code, Failure};
 use hint::Asked;
-use std::{env, process::ExitCode, time::Duration};
+use std::{process::ExitCode, time::Duration};
 
 /// Turns make and drop many small things on several threads, which the system's allocator is slow at.
 #[global_allocator]
@@ -51,7 +51,7 @@ fn main() -> ExitCode {
             if !error.use_stderr() {
                 return Code::Done.into();
             }
-            let asked = Asked::of(env::args_os());
+            let asked = Asked::here();
             let is_help = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
             output::advise(&if is_help { asked.usage_below() } else { asked.usage() });
             return Code::Usage.into();
@@ -60,7 +60,7 @@ fn main() -> ExitCode {
     match run(cli) {
         Ok(()) => Code::Done.into(),
         Err(failure) => {
-            output::report(&failure, || Asked::of(env::args_os()));
+            output::report(&failure, Asked::here);
             failure.code.into()
         }
     }

@@ -137,11 +137,16 @@ pub(crate) fn report(failure: &Failure, asked: impl FnOnce() -> Asked) {
         return;
     }
     say(&format!("{} {}", painted("error:", AnsiColor::Red), text::clean(&failure.message)));
-    advise(&asked().hint(failure));
+    let asked = asked();
+    tell(&asked.complete(&asked.hint(failure)));
 }
 
-/// What a person can do.
+/// What a person can do. Its commands go where this one went.
 pub(crate) fn advise(hint: &str) {
+    tell(&Asked::here().complete(hint));
+}
+
+fn tell(hint: &str) {
     say(&format!("{} {}", painted("hint:", AnsiColor::Cyan), text::clean(hint)));
 }
 

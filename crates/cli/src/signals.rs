@@ -28,12 +28,30 @@ impl Signals {
 
     /// Completes with the next one.
     pub(crate) async fn next(&mut self) {
+        self.told().await;
+    }
+
+    /// Completes with the next one, and says who sent it.
+    pub(crate) async fn told(&mut self) -> Told {
         #[cfg(unix)]
         tokio::select! {
-            _ = self.terminate.recv() => {}
-            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => Told::Terminate,
+            _ = self.interrupt.recv() => Told::Interrupt,
         }
         #[cfg(not(unix))]
-        let _ = tokio::signal::ctrl_c().await;
+        {
+            let _ = tokio::signal::ctrl_c().await;
+            Told::Interrupt
+        }
     }
+}
+
+/// A signal that asks this process to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Told {
+    /// SIGTERM: another program wants it.
+    #[cfg(unix)]
+    Terminate,
+    /// Ctrl-C: a person wants it, who may be asked.
+    Interrupt,
 }

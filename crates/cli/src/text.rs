@@ -37,6 +37,33 @@ pub(crate) fn cut(text: &str, room: usize) -> String {
     text.chars().take_while(fits).chain(['…']).collect()
 }
 
+/// A line as lines of at most `room` columns. Nothing is left out; lines end behind a blank where there is one.
+pub(crate) fn wrapped(line: &str, room: usize) -> Vec<String> {
+    let (mut lines, mut rest) = (vec![], line);
+    while width(rest) > room {
+        let (mut taken, mut end, mut blank) = (0, 0, None);
+        for (at, c) in rest.char_indices() {
+            taken += columns(c);
+            if taken > room {
+                break;
+            }
+            end = at + c.len_utf8();
+            if c == ' ' && !rest[..at].trim().is_empty() {
+                blank = Some(end);
+            }
+        }
+        // A letter that is wider than the room has a line of its own.
+        let end = blank.unwrap_or(end).max(rest.chars().next().map_or(0, char::len_utf8));
+        let (line, behind) = rest.split_at(end);
+        lines.push(line.to_owned());
+        rest = behind;
+    }
+    if !rest.is_empty() || lines.is_empty() {
+        lines.push(rest.to_owned());
+    }
+    lines
+}
+
 /// Columns a text takes.
 pub(crate) fn width(text: &str) -> usize {
     text.chars().map(columns).sum()
@@ -48,6 +75,15 @@ fn columns(c: char) -> usize {
         | '\u{f900}'..='\u{faff}' | '\u{fe30}'..='\u{fe6f}' | '\u{ff00}'..='\u{ff60}' | '\u{1f300}'..='\u{1faff}'
         | '\u{20000}'..='\u{3fffd}');
     if wide { 2 } else { 1 }
+}
+
+/// A word as a shell takes it: as it is where no shell would change it, else in quotes.
+pub(crate) fn shell_word(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./:=@%+,".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// A number of things.
@@ -93,6 +129,31 @@ mod tests {
         assert_eq!(cut("hello!", 5), "hell…");
         assert_eq!(cut("世界你好", 5), "世界…");
         assert!(width(&cut("世界你好", 4)) <= 4);
+    }
+
+    #[test]
+    fn a_line_is_wrapped_and_nothing_of_it_is_lost() {
+        assert_eq!(wrapped("", 5), [""]);
+        assert_eq!(wrapped("hello", 5), ["hello"]);
+        assert_eq!(wrapped("one two three", 8), ["one two ", "three"]);
+        assert_eq!(wrapped("   abcdefgh", 6), ["   abc", "defgh"]);
+        assert_eq!(wrapped("世界你好", 5), ["世界", "你好"]);
+        assert_eq!(wrapped("世界", 1), ["世", "界"]);
+    }
+
+    #[test]
+    fn a_word_for_a_shell_is_quoted_only_where_it_must_be() {
+        for (word, quoted) in [
+            ("team.yaml", "team.yaml"),
+            ("http://127.0.0.1:7117", "http://127.0.0.1:7117"),
+            ("größe", "größe"),
+            ("", "''"),
+            ("my team.yaml", "'my team.yaml'"),
+            ("$HOME", "'$HOME'"),
+            ("it's", r"'it'\''s'"),
+        ] {
+            assert_eq!(shell_word(word), quoted);
+        }
     }
 
     #[test]

@@ -163,7 +163,7 @@ mod tests {
         assert_eq!((sums["query"].input_tokens, sums["query"].cost_micros), (30, 30));
         assert_eq!((sums["turn"].input_tokens, sums["turn"].cost_micros), (70, 70));
         assert_eq!(sums["turn"].calls, 1, "one call, whatever it showed");
-        let rest = Spent { calls: 1, input_tokens: 899, cached_tokens: 7, cost_micros: 1, output_tokens: 0 };
+        let rest = Spent { calls: 1, input_tokens: 899, cached_tokens: 7, cost_micros: 1, ..Spent::default() };
         assert_eq!((sums[PROVIDER_DIFFERENCE], sums[ANSWER].output_tokens), (rest, 5));
         // A provider may count less, or say nothing of what it costs.
         let less = Spent { calls: 1, input_tokens: 90, ..Spent::default() };

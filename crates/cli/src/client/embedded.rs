@@ -50,6 +50,21 @@ impl Embedded {
         Self::over(Kernel::start(KernelConfig::new(Arc::new(store))), dir, token, files).await
     }
 
+    /// A server's own router, for what its process asks itself. It is not closed: the server is.
+    pub(crate) fn within(
+        router: &Router,
+        kernel: &Arc<Kernel>,
+        token: &TokenSecret,
+        files: &Arc<dyn Files>,
+    ) -> Self {
+        Self {
+            router: router.clone(),
+            kernel: Arc::clone(kernel),
+            token: token.clone(),
+            files: Arc::clone(files),
+        }
+    }
+
     /// The kernel, the token that opens it, and the files beside it.
     pub(crate) fn inside(&self) -> (&Arc<Kernel>, &TokenSecret, &Arc<dyn Files>) {
         (&self.kernel, &self.token, &self.files)

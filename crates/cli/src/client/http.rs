@@ -41,6 +41,11 @@ impl Http {
         Ok(Self { client, base, bearer })
     }
 
+    /// Where it is.
+    pub(crate) fn address(&self) -> &str {
+        &self.base
+    }
+
     fn request(&self, method: Method, route: &Route) -> reqwest::RequestBuilder {
         let url = format!("{}{}", self.base, route.as_str());
         self.client.request(method, url).header(header::AUTHORIZATION, self.bearer.clone())
@@ -57,14 +62,18 @@ impl Http {
         if let Some(body) = body {
             request = request.header(header::CONTENT_TYPE, body.content_type).body(body.text);
         }
-        let response = request.send().await.map_err(|error| self.unreachable(&error))?;
-        self.read(response).await
+        match request.send().await {
+            Ok(response) => self.read(response).await,
+            Err(error) => Err(unreachable(&self.base, &error).await),
+        }
     }
 
     async fn read(&self, response: reqwest::Response) -> Result<Answer, Failure> {
         let status = response.status().as_u16();
-        let text = response.text().await.map_err(|error| self.unreachable(&error))?;
-        Ok(Answer { status, text })
+        match response.text().await {
+            Ok(text) => Ok(Answer { status, text }),
+            Err(error) => Err(unreachable(&self.base, &error).await),
+        }
     }
 
     pub(crate) async fn open(
@@ -76,19 +85,53 @@ impl Http {
         if let Some(id) = last_event_id {
             request = request.header("last-event-id", id);
         }
-        let silent = |_| Failure::failed(format!("cannot reach {}: it does not answer", self.base));
-        let sent = tokio::time::timeout(SILENCE, request.send()).await.map_err(silent)?;
-        let response = sent.map_err(|error| self.unreachable(&error))?;
+        let silent = |_| Failure::unreachable(format!("cannot reach {}: it does not answer", self.base));
+        let response = match tokio::time::timeout(SILENCE, request.send()).await.map_err(silent)? {
+            Ok(response) => response,
+            Err(error) => return Err(unreachable(&self.base, &error).await),
+        };
         if !response.status().is_success() {
             return tokio::time::timeout(SILENCE, self.read(response)).await.map_err(silent)?.map(Err);
         }
-        let lost = |error| Failure::failed(format!("the connection was lost: {}", reason(&error)));
+        let lost = |error| Failure::unreachable(format!("the connection was lost: {}", reason(&error)));
         Ok(Ok(unless_silent(response.bytes_stream().map_err(lost).boxed())))
     }
+}
 
-    fn unreachable(&self, error: &reqwest::Error) -> Failure {
-        Failure::failed(format!("cannot reach {}: {}", self.base, reason(error)))
-            .hint("is the server running? `cardwire up` starts one")
+/// What it means that no answer came. HTTP and HTTPS are easily mistaken for each other, so it is tried which of the two is
+/// spoken there; no token is sent.
+async fn unreachable(base: &str, error: &reqwest::Error) -> Failure {
+    let failure = Failure::unreachable(format!("cannot reach {base}: {}", reason(error)));
+    let Some((scheme, rest)) = base.split_once("://").filter(|_| !error.is_timeout()) else {
+        return failure.hint(NOBODY);
+    };
+    let (other, spoken, is_there) = if scheme == "https" {
+        let other = format!("http://{rest}");
+        let is_there = is_healthy(&Place { url: other.clone(), certificate: None }).await;
+        (other, "plain HTTP, without TLS", is_there)
+    } else {
+        let other = format!("https://{rest}");
+        let is_there = speaks_tls(&other).await;
+        (other, "TLS", is_there)
+    };
+    match is_there {
+        true => Failure::failed(format!("cannot reach {base}: the server there speaks {spoken}"))
+            .hint(format!("use `--server {other}`, or set `CARDWIRE_URL` to it")),
+        false => failure.hint(NOBODY),
+    }
+}
+
+const NOBODY: &str =
+    "is the server running, and is the address right? `cardwire up` starts one on this machine";
+
+/// Whether TLS is spoken there. Whoever shows a certificate does so, also one that nobody vouches for.
+async fn speaks_tls(url: &str) -> bool {
+    let Ok((client, base)) = connection(&Place { url: url.to_owned(), certificate: None }) else {
+        return false;
+    };
+    match client.get(format!("{base}/health")).timeout(HEALTH_TIMEOUT).send().await {
+        Ok(_) => true,
+        Err(error) => reason(&error).contains("certificate"),
     }
 }
 
@@ -106,6 +149,20 @@ fn unless_silent(stream: ByteStream) -> ByteStream {
         }
     };
     stream::unfold(Some(stream), heard).boxed()
+}
+
+/// Whether a server answers at this address, or why not. No token is sent.
+pub(crate) async fn health(place: &Place) -> Result<(), Failure> {
+    let (client, base) = connection(place)?;
+    match client.get(format!("{base}/health")).timeout(HEALTH_TIMEOUT).send().await {
+        Ok(response) if response.status().is_success() => Ok(()),
+        Ok(response) => Err(Failure::failed(format!(
+            "{base} answers {} where a server of ours says that it is well",
+            response.status()
+        ))
+        .hint("see whether the address is that of a Cardwire server")),
+        Err(error) => Err(unreachable(&base, &error).await),
+    }
 }
 
 /// Whether a server answers at this address. No token is sent.

@@ -1,5 +1,6 @@
 //! `cardwire agent`: the roster, and what its agents are doing.
 
+use super::names;
 use crate::{
     cli::{InProject, Made, Of, Page},
     client::Client,
@@ -130,7 +131,7 @@ pub(crate) async fn run(args: AgentArgs, output: Output, client: &Client) -> Res
             let answer = client.get(&route.made(&made).page(&page)).await?;
             let header = ["INBOX", "AGENT", "KIND", "STATUS", "TURN", "CREATED", "REASON"];
             let names = ["inbox_id", "agent_id", "kind", "status", "agent_turn_id", "created_at", "reason"];
-            output.page(&answer, &header, cells(names))
+            names::page(&answer, &header, names, &["agent_id"], project, output, client).await
         }
         AgentCommand::Edges { agent, trace, made, page } => {
             let route = Route::in_project(project, &["state", "identity", "edges"])?
@@ -139,7 +140,7 @@ pub(crate) async fn run(args: AgentArgs, output: Output, client: &Client) -> Res
             let answer = client.get(&route.made(&made).page(&page)).await?;
             let header = ["EDGE", "ACTION", "SOURCE", "TARGET", "TRACE", "CREATED"];
             let names = ["edge_id", "action", "source_agent_id", "target_agent_id", "trace_id", "created_at"];
-            output.page(&answer, &header, cells(names))
+            names::page(&answer, &header, names, &names[2..4], project, output, client).await
         }
         AgentCommand::Get { id } => get(&id, project, output, client).await,
         AgentCommand::Add { id, profile, display_name, tags } => {

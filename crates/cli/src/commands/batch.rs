@@ -1,5 +1,6 @@
 //! `cardwire batch`.
 
+use super::names::{self, Names};
 use crate::{
     cli::{InProject, Made, Page},
     client::{Answer, Client},
@@ -7,7 +8,7 @@ use crate::{
     failure::Failure,
     output::Output,
     route::Route,
-    text::{cell, cells},
+    text::cell,
 };
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -66,11 +67,10 @@ pub(crate) async fn run(args: BatchArgs, context: &Context, client: &Client) -> 
                 .query("status", status);
             let answer = client.get(&route.made(&made).page(&page)).await?;
             let header = ["BATCH", "PARENT", "STATUS", "TASKS", "CREATED", "CLOSED"];
-            let row =
-                cells(["batch_id", "parent_agent_id", "status", "task_count", "created_at", "closed_at"]);
-            output.page(&answer, &header, row)
+            let fields = ["batch_id", "parent_agent_id", "status", "task_count", "created_at", "closed_at"];
+            names::page(&answer, &header, fields, &["parent_agent_id"], project, output, client).await
         }
-        BatchCommand::Get { id } => show(client.get(&route(&[&id])?).await?, output),
+        BatchCommand::Get { id } => show(client.get(&route(&[&id])?).await?, project, output, client).await,
         BatchCommand::Cancel { id } => {
             let answer = client.post(&route(&[&id])?.verb("cancel"), &json!({})).await?;
             if output.json {
@@ -82,7 +82,7 @@ pub(crate) async fn run(args: BatchArgs, context: &Context, client: &Client) -> 
     }
 }
 
-fn show(answer: Answer, output: Output) -> Result<(), Failure> {
+async fn show(answer: Answer, project: &str, output: Output, client: &Client) -> Result<(), Failure> {
     if output.json {
         return output.json(&answer.text);
     }
@@ -91,7 +91,12 @@ fn show(answer: Answer, output: Output) -> Result<(), Failure> {
     let fields: Vec<_> = fields.map(|(name, value)| (name.as_str(), cell(value))).collect();
     output.fields(&fields)?;
     let tasks = batch["tasks"].as_array().map_or(&[][..], Vec::as_slice);
-    let names = ["task_index", "status", "agent_id", "output_box_id", "error_detail"];
-    let rows = tasks.iter().map(|task| names.map(|name| cell(&task[name])).to_vec()).collect();
+    let names = Names::of(tasks, &["agent_id"], project, client).await;
+    let row = |task: &Value| {
+        let text = |name: &str| cell(&task[name]);
+        let agent = names.show(&task["agent_id"]);
+        vec![text("task_index"), text("status"), agent, text("output_box_id"), text("error_detail")]
+    };
+    let rows = tasks.iter().map(row).collect();
     output.table(&["TASK", "STATUS", "AGENT", "OUTPUT", "ERROR"], rows)
 }

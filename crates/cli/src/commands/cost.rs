@@ -1,7 +1,14 @@
 //! `cardwire cost` (OB-04).
 
-use super::run_view::dollars;
-use crate::{cli::InProject, client::Client, failure::Failure, output::Output, route::Route, text::cell};
+use super::{names::Names, price::price};
+use crate::{
+    cli::InProject,
+    client::Client,
+    failure::Failure,
+    output::Output,
+    route::Route,
+    text::{cell, count},
+};
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 
@@ -53,7 +60,8 @@ impl By {
 }
 
 pub(crate) async fn run(args: &CostArgs, output: Output, client: &Client) -> Result<(), Failure> {
-    let route = Route::in_project(args.project.name()?, &["cost"])?
+    let project = args.project.name()?;
+    let route = Route::in_project(project, &["cost"])?
         .query("by", Some(args.by.as_str()))
         .query("agent_id", args.agent.as_deref())
         .query("agent_turn_id", args.turn.as_deref())
@@ -65,16 +73,34 @@ pub(crate) async fn run(args: &CostArgs, output: Output, client: &Client) -> Res
         return output.json(&answer.text);
     }
     let sums: Value = answer.parse()?;
-    let row = |name: &Value, spent: &Value| {
-        let mut row = vec![cell(name)];
+    let number = |spent: &Value, name: &str| spent[name].as_u64().unwrap_or(0);
+    let row = |name: String, spent: &Value| {
+        let mut row = vec![name];
         let numbers = ["calls", "input_tokens", "cached_tokens", "output_tokens"];
         row.extend(numbers.map(|number| cell(&spent[number])));
-        row.push(dollars(spent["cost_micros"].as_u64().unwrap_or(0)));
+        row.push(price(
+            number(spent, "calls"),
+            spent["cost_micros"].as_u64(),
+            number(spent, "unpriced_calls"),
+        ));
         row
     };
     let items = sums["items"].as_array().map_or(&[][..], Vec::as_slice);
-    let mut rows: Vec<_> = items.iter().map(|item| row(&item["name"], item)).collect();
-    rows.push(row(&"total".into(), &sums["total"]));
+    let names = match args.by {
+        By::Agent => Names::of(items, &["name"], project, client).await,
+        By::Turn | By::Step | By::Model | By::Layer | By::Card => Names::default(),
+    };
+    let mut rows: Vec<_> = items.iter().map(|item| row(names.show(&item["name"]), item)).collect();
+    rows.push(row("total".to_owned(), &sums["total"]));
     let name = args.by.as_str().to_ascii_uppercase();
-    output.table(&[&name, "CALLS", "IN", "CACHED", "OUT", "COST"], rows)
+    output.table(&[&name, "CALLS", "IN", "CACHED", "OUT", "COST"], rows)?;
+    let unpriced = number(&sums["total"], "unpriced_calls");
+    if unpriced > 0 {
+        output.note(format_args!(
+            "{} of models whose prices are not known: `prices: {{input, output}}` of a team's `model` says them, in \
+             dollars for a million tokens",
+            count(unpriced, "call", "calls")
+        ));
+    }
+    Ok(())
 }

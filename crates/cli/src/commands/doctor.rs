@@ -1,10 +1,12 @@
 //! `cardwire doctor`: what could be wrong, checked one by one.
 
+use super::unfinished;
 use crate::{
-    client::{Client, Place, is_healthy},
+    client::{Client, Place, health, is_healthy},
     context::Context,
     data_dir::DataDir,
     failure::Failure,
+    hint::Asked,
     locate::{self, Init},
     output::Output,
     presence::{self, Found},
@@ -62,8 +64,10 @@ impl Findings {
             let json = serde_json::json!({ "ok": self.failures() == 0, "checks": self.checks });
             return output.json(&json.to_string());
         }
+        let asked = Asked::here();
         for Check { name, status, detail } in &self.checks {
-            output.line(format_args!("{:<4}  {name}: {}", status.as_str(), clean(detail)))?;
+            let detail = asked.complete(detail);
+            output.line(format_args!("{:<4}  {name}: {}", status.as_str(), clean(&detail)))?;
         }
         Ok(())
     }
@@ -77,18 +81,29 @@ pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
         check_files(&context.dir, &mut findings);
     }
     check_server(context, &mut findings).await;
-    match locate::connect(context, Init::Never).await {
-        Ok(client) => {
-            check_store(&client, &mut findings).await;
-            client.close().await;
-        }
-        Err(failure) => findings.add("store", Status::Fail, failure.message),
+    match locate::given_token() {
+        Err(failure) => findings.add("token", Status::Fail, told(&failure)),
+        Ok(_) => match locate::connect(context, Init::Never).await {
+            Ok(client) => {
+                check_store(&client, &mut findings).await;
+                client.close().await;
+            }
+            Err(failure) => findings.add("store", Status::Fail, told(&failure)),
+        },
     }
     findings.print(context.output)?;
     match findings.failures() {
         0 => Ok(()),
         1 => Err(Failure::failed("1 check failed").hint(HINT)),
         many => Err(Failure::failed(format!("{many} checks failed")).hint(HINT)),
+    }
+}
+
+/// What went wrong, and what to do.
+fn told(failure: &Failure) -> String {
+    match &failure.hint {
+        Some(hint) => format!("{}; {hint}", failure.message),
+        None => failure.message.clone(),
     }
 }
 
@@ -107,6 +122,12 @@ fn check_mode(name: &'static str, path: &Path, bad: Status, remedy: &str, findin
         Ok(Some(mode)) => {
             findings.add(name, bad, format!("`{shown}` has mode {mode:o}; use `{remedy} {shown}`"));
         }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let detail = format!(
+                "`{shown}` is not there; `cardwire up` makes it, and so does the first run of a team"
+            );
+            findings.add(name, Status::Fail, detail);
+        }
         Err(error) => findings.add(name, Status::Fail, format!("`{shown}`: {error}")),
     }
 }
@@ -115,9 +136,9 @@ async fn check_server(context: &Context, findings: &mut Findings) {
     let mut add = |status, detail: String| findings.add("server", status, detail);
     if let Some(url) = &context.globals.server {
         let place = Place { url: url.clone(), certificate: None };
-        return match is_healthy(&place).await {
-            true => add(Status::Ok, format!("{url} answers")),
-            false => add(Status::Fail, format!("{url} does not answer")),
+        return match health(&place).await {
+            Ok(()) => add(Status::Ok, format!("{url} answers")),
+            Err(failure) => add(Status::Fail, told(&failure)),
         };
     }
     match presence::find(&context.dir) {
@@ -142,10 +163,10 @@ async fn check_store(client: &Client, findings: &mut Findings) {
     };
     let answer = match client.ask(Method::GET, &route, None).await {
         Ok(answer) => answer,
-        Err(failure) => return findings.add("store", Status::Fail, failure.message),
+        Err(failure) => return findings.add("store", Status::Fail, told(&failure)),
     };
-    if answer.status == 401 {
-        return findings.add("token", Status::Fail, "it is not accepted; set CARDWIRE_TOKEN or --data-dir");
+    if matches!(answer.status, 401 | 403) {
+        return findings.add("token", Status::Fail, told(&answer.into_failure()));
     }
     findings.add("token", Status::Ok, "it is accepted");
     if answer.status != 200 {
@@ -153,7 +174,41 @@ async fn check_store(client: &Client, findings: &mut Findings) {
     }
     match answer.parse::<Value>() {
         Ok(ready) => check_ready(&ready, findings),
-        Err(failure) => findings.add("store", Status::Fail, failure.message),
+        Err(failure) => return findings.add("store", Status::Fail, failure.message),
+    }
+    check_runs(client, findings).await;
+}
+
+/// Runs that have not ended (F-07). A server goes on with them by itself; without one they wait.
+async fn check_runs(client: &Client, findings: &mut Findings) {
+    let (runs, more) = match unfinished::runs(client, None).await {
+        Ok(found) => found,
+        Err(failure) => return findings.add("runs", Status::Fail, told(&failure)),
+    };
+    if runs.is_empty() {
+        return findings.add("runs", Status::Ok, "all have ended");
+    }
+    for run in &runs {
+        let (words, commands) = (run.words(), run.commands(None));
+        let (resume, stop) = (commands.resume, commands.stop);
+        match client {
+            Client::Http(_) => findings.add(
+                "run",
+                Status::Ok,
+                format!(
+                    "{words}; the server goes on with it ({}): `{resume}` watches it, `{stop}` stops it",
+                    run.status()
+                ),
+            ),
+            Client::Embedded(_) => findings.add(
+                "run",
+                Status::Warn,
+                format!("{words}, and nobody works on it: `{resume}` goes on with it, `{stop}` gives it up"),
+            ),
+        }
+    }
+    if more {
+        findings.add("runs", Status::Ok, format!("there are more than these {}", runs.len()));
     }
 }
 

@@ -201,12 +201,10 @@ fn tell(outcome: &Outcome, output: Output) -> Result<(), Failure> {
     match &outcome.refused {
         None => Ok(()),
         // A package that is not valid is a check that failed, however its sender would be answered.
-        Some(Failure { code: Code::Usage | Code::Failed, message, hint: _ }) => {
+        Some(Failure { code: Code::Usage | Code::Failed, message, .. }) => {
             Err(Failure::failed(message).hint("every problem is told with its file and field"))
         }
-        Some(Failure { code, message, hint }) => {
-            Err(Failure { code: *code, message: message.clone(), hint: hint.clone() })
-        }
+        Some(failure) => Err(failure.clone()),
     }
 }
 

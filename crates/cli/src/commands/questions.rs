@@ -1,16 +1,24 @@
-//! What people are asked, and their answers (PR-10).
+//! What people are asked, and their answers (PR-10). Whoever agrees to a call can read all of what it would be called with.
 
 use crate::{
     client::Client,
     failure::Failure,
+    output::say,
+    pretty,
     route::Route,
-    text::{cell, cut},
+    text::{cell, clean, clean_lines, cut, shell_word, wrapped},
 };
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// How much of a question is shown.
-const WORDS: usize = 200;
+/// How much of a question stands in one line.
+const WORDS: usize = 100;
+/// Columns of a question that is shown whole.
+const WIDTH: usize = 100;
+/// How many lines of a question are shown unless all are asked for.
+const LINES: usize = 40;
+/// How many questions are read at once.
+const PAGE: usize = 100;
 
 /// A question that waits for a person, as the server tells it.
 #[derive(Debug, Clone, Serialize)]
@@ -26,18 +34,95 @@ impl Question {
         self.0["kind"] == "approval"
     }
 
+    /// Its id: that of the call which waits for the answer.
     pub(super) fn call(&self) -> &str {
         self.0["tool_call_id"].as_str().unwrap_or_default()
     }
 
+    /// A row of a list.
+    pub(super) fn row(&self) -> Vec<String> {
+        let mut row = ["tool_call_id", "kind", "agent_id", "agent_turn_id", "asked_at"]
+            .map(|name| cell(&self.0[name]))
+            .to_vec();
+        row.push(self.asks());
+        row
+    }
+
+    pub(super) fn asked_at(&self) -> String {
+        cell(&self.0["asked_at"])
+    }
+
+    pub(super) fn json(&self) -> &Value {
+        &self.0
+    }
+
+    /// What is asked, without who asks.
+    fn asks(&self) -> String {
+        match self.is_approval() {
+            true => format!("call {} with {}", cell(&self.0["tool_name"]), self.0["arguments"]),
+            false => cell(&self.0["question"]),
+        }
+    }
+
+    /// Who asks what, cut to one line.
     pub(super) fn words(&self) -> String {
         let agent = cell(&self.0["agent_id"]);
-        let words = if self.is_approval() {
-            format!("{agent} wants to call {} with {}", cell(&self.0["tool_name"]), self.0["arguments"])
-        } else {
-            format!("{agent} asks: {}", cell(&self.0["question"]))
+        let words = match self.is_approval() {
+            true => {
+                format!("{agent} wants to call {} with {}", cell(&self.0["tool_name"]), self.0["arguments"])
+            }
+            false => format!("{agent} asks: {}", cell(&self.0["question"])),
         };
-        cut(&words, WORDS)
+        cut(&clean(&words), WORDS)
+    }
+
+    /// Everything that is asked, in lines that fit a terminal.
+    fn lines(&self) -> Vec<String> {
+        let agent = cell(&self.0["agent_id"]);
+        let (head, body) = match self.is_approval() {
+            true => (
+                format!("{agent} wants to call {} with", cell(&self.0["tool_name"])),
+                pretty::indent(&self.0["arguments"].to_string()),
+            ),
+            false => (format!("{agent} asks:"), cell(&self.0["question"])),
+        };
+        let body = clean_lines(&body);
+        let body = body.lines().flat_map(|line| wrapped(line, WIDTH)).map(|line| format!("  {line}"));
+        [clean(&head)].into_iter().chain(body).collect()
+    }
+
+    /// The same, up to a number of lines unless all are asked for.
+    pub(super) fn shown(&self, project: &str, all: bool) -> Vec<String> {
+        let mut lines = self.lines();
+        if !all && lines.len() > LINES {
+            let left = lines.len() - LINES;
+            lines.truncate(LINES);
+            let whole = crate::hint::Asked::here().whole(&self.command("show", project));
+            lines.push(format!("  … {left} more lines; `{whole} --all` shows them"));
+        }
+        lines
+    }
+
+    /// Shows it on standard error, before what can be done is told.
+    pub(super) fn say(&self, project: &str) {
+        for line in self.shown(project, false) {
+            say(&line);
+        }
+    }
+
+    /// A command about it.
+    pub(super) fn command(&self, verb: &str, project: &str) -> String {
+        let (call, project) = (shell_word(self.call()), shell_word(project));
+        format!("cardwire question {verb} {call} --turn {} --project {project}", self.turn())
+    }
+
+    /// The command that answers it, in words.
+    pub(super) fn answers(&self, project: &str) -> String {
+        let answer = format!("cardwire turn answer {} --project {}", self.turn(), shell_word(project));
+        match self.is_approval() {
+            true => format!("`{answer} --approve` agrees (`--deny` does not)"),
+            false => format!("`{answer} --reply TEXT` answers"),
+        }
     }
 
     /// Answers it.
@@ -69,9 +154,73 @@ pub(super) async fn questions_of(
     turn: &str,
 ) -> Result<Vec<Question>, Failure> {
     let route = Route::in_project(project, &["turns", turn, "questions"])?;
-    let mut asked: Value = client.get(&route).await?.parse()?;
-    Ok(match asked["items"].take() {
+    Ok(questions(client.get(&route).await?.parse()?))
+}
+
+/// What all turns of a project ask of people, oldest first.
+pub(super) async fn open_questions(client: &Client, project: &str) -> Result<Vec<Question>, Failure> {
+    let route = Route::in_project(project, &["questions"])?.query("limit", Some(PAGE));
+    let (mut found, mut cursor) = (vec![], None::<String>);
+    loop {
+        let page: Value = client.get(&route.clone().query("cursor", cursor.as_deref())).await?.parse()?;
+        cursor = page["next_cursor"].as_str().map(str::to_owned);
+        found.extend(questions(page));
+        if cursor.is_none() {
+            found.sort_by_key(Question::asked_at);
+            return Ok(found);
+        }
+    }
+}
+
+fn questions(mut list: Value) -> Vec<Question> {
+    match list["items"].take() {
         Value::Array(items) => items.into_iter().map(Question).collect(),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => vec![],
-    })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn approval(arguments: Value) -> Question {
+        Question(json!({
+            "agent_id": "a", "agent_turn_id": "turn_1", "kind": "approval", "tool_name": "pay", "tool_call_id": "c1",
+            "arguments": arguments,
+        }))
+    }
+
+    /// F-12
+    #[test]
+    fn whoever_approves_can_read_every_character_of_the_arguments() {
+        let text = (0..400).map(|number| format!("word{number} ")).collect::<String>();
+        let question = approval(json!({ "to": "bob", "why": text, "list": (0..200).collect::<Vec<_>>() }));
+        let all = question.shown("p1", true);
+        assert!(all.iter().all(|line| line.chars().count() <= WIDTH + 2), "{all:#?}");
+        let joined: String = all.iter().map(|line| line.trim_start()).collect::<Vec<_>>().join("");
+        let squeezed = |text: &str| text.replace(' ', "");
+        assert!(squeezed(&joined).contains(&squeezed(&text)), "{all:#?}");
+        for number in [0, 199] {
+            assert!(
+                all.iter().any(|line| line.trim().trim_end_matches(',') == number.to_string()),
+                "{number}"
+            );
+        }
+        let some = question.shown("p1", false);
+        assert_eq!((some.len(), &some[..LINES]), (LINES + 1, &all[..LINES]));
+        let last = some.last().unwrap();
+        let left = all.len() - LINES;
+        assert!(last.contains(&format!("{left} more lines")), "{last}");
+        assert!(last.contains("`cardwire question show c1 --turn turn_1 --project p1 --all`"), "{last}");
+    }
+
+    /// F-12
+    #[test]
+    fn a_short_question_is_shown_whole_and_steers_no_terminal() {
+        let question = approval(json!({ "to": "\u{1b}[2Jbob" }));
+        let shown = question.shown("p1", false);
+        assert_eq!(shown.len(), 4, "{shown:#?}");
+        assert!(!shown.concat().contains('\u{1b}'), "{shown:#?}");
+        assert!(!question.words().contains('\u{1b}'));
+    }
 }

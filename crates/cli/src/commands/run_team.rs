@@ -2,7 +2,9 @@
 
 use super::{mcp, written::Written};
 use crate::failure::Failure;
+use cardwire_egress::{Asker, Door};
 use cardwire_server::check_team;
+use cardwire_team::{Member, Team, WORKER_TARGET};
 use cardwire_worker::McpServers;
 use serde_json::Value;
 use std::path::Path;
@@ -13,6 +15,8 @@ pub(super) struct TeamFile {
     /// The agent whose turns are its runs.
     pub(super) controller: String,
     pub(super) document: Value,
+    /// The models of those whom workers of ours run, by who has them.
+    models: Vec<(String, Value)>,
     /// MCP servers for those who run it from its file; no part of the document.
     pub(super) mcp: McpServers,
 }
@@ -31,8 +35,30 @@ impl TeamFile {
         let mcp = named.map_or_else(|| Ok(McpServers::default()), |named| mcp::servers(&named))?;
         // What is wrong with it is told before anything is written.
         let team = check_team(&document)?;
-        Ok(Self { controller: team.controller_id(), name: team.name, document, mcp })
+        let models = models(&team);
+        Ok(Self { controller: team.controller_id(), name: team.name, document, models, mcp })
     }
+
+    /// Whether every model can be asked from here, as far as can be said without asking it: its key is there, and its address
+    /// may be called.
+    pub(super) fn check_models(&self, door: &Door, project: &str) -> Result<(), Failure> {
+        for (agent, config) in &self.models {
+            if let Err(error) = cardwire_llm::build(config, door, Asker::Project(project)) {
+                return Err(Failure::failed(format!("agent `{agent}` cannot ask its model: {error}"))
+                    .hint("nothing was started; put that right and run it again"));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn models(team: &Team) -> Vec<(String, Value)> {
+    let model = |member: &Member| {
+        let is_ours = member.profile.get("worker_target").is_none_or(|target| target == WORKER_TARGET);
+        let model = team.model_of(member.model.as_ref(), &member.profile);
+        (is_ours && !model.is_empty()).then(|| (member.id.clone(), Value::Object(model)))
+    };
+    team.agents.iter().filter_map(model).collect()
 }
 
 /// A script that is a file, relative to the team's.

@@ -1,12 +1,17 @@
 //! A run as it looks from outside: the tree of its turns, what they spent, and what waits for a person.
 
-use super::questions::{Question, questions_of};
+use super::{
+    names::Names,
+    price::price,
+    questions::{Question, questions_of},
+};
 use crate::{
     client::Client,
     failure::Failure,
+    hint::Asked,
     output::{Output, advise, say},
     route::Route,
-    text::{cell, clean},
+    text::{cell, clean, shell_word},
 };
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
@@ -21,24 +26,30 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// How many turns and steps are read at once.
 const PAGE: usize = 500;
 
-/// Ids of agents that were made by others are longer than this.
-const MADE: usize = 64;
-
 /// What turns have spent.
 #[derive(Debug, Clone, Copy, Default)]
 struct Spent {
     calls: u64,
     input: u64,
     output: u64,
+    /// Of the calls whose prices are known.
     cost: u64,
+    /// How many calls have no known price.
+    unpriced: u64,
+}
+
+impl Spent {
+    /// None where there were calls and no price of any is known.
+    fn cost(&self) -> Option<u64> {
+        (self.calls == 0 || self.unpriced < self.calls).then_some(self.cost)
+    }
 }
 
 /// A run.
 pub(super) struct View {
     turns: Vec<Value>,
     spent: HashMap<String, Spent>,
-    /// What agents that were made in the run are called by: their profiles.
-    names: HashMap<String, String>,
+    names: Names,
     bars: Option<(MultiProgress, HashMap<String, ProgressBar>)>,
     looked: Option<Instant>,
 }
@@ -47,7 +58,7 @@ impl View {
     pub(super) fn new(output: Output) -> Self {
         let live = !output.json && std::io::stderr().is_terminal();
         let bars = live.then(|| (MultiProgress::new(), HashMap::new()));
-        Self { turns: vec![], spent: HashMap::new(), names: HashMap::new(), bars, looked: None }
+        Self { turns: vec![], spent: HashMap::new(), names: Names::default(), bars, looked: None }
     }
 
     pub(super) fn is_due(&self) -> bool {
@@ -59,7 +70,7 @@ impl View {
         let turns = Route::in_project(project, &["turns"])?.query("trace_id", Some(trace));
         self.turns = all(client, turns).await?;
         self.turns.reverse();
-        self.name_agents(client, project).await?;
+        self.name_agents(client, project).await;
         let steps = Route::in_project(project, &["state", "steps"])?.query("trace_id", Some(trace));
         self.spent.clear();
         for step in all(client, steps).await? {
@@ -70,7 +81,10 @@ impl View {
                 spent.calls += 1;
                 spent.input += number(&usage["input_tokens"]);
                 spent.output += number(&usage["output_tokens"]);
-                spent.cost += number(&step["metadata"]["cost_micros"]);
+                match step["metadata"]["cost_micros"].as_u64() {
+                    Some(cost) => spent.cost += cost,
+                    None => spent.unpriced += 1,
+                }
             }
         }
         self.looked = Some(Instant::now());
@@ -78,22 +92,13 @@ impl View {
         Ok(())
     }
 
-    async fn name_agents(&mut self, client: &Client, project: &str) -> Result<(), Failure> {
-        let agents = self.turns.iter().map(|turn| cell(&turn["agent_id"]));
-        // Those that were made in the run have ids that say nothing to people.
-        let unnamed = |agent: &String| agent.len() > MADE && !self.names.contains_key(agent);
-        let agents: Vec<_> = agents.filter(unnamed).collect();
-        for agent in agents {
-            let known = client.get(&Route::in_project(project, &["agents", &agent])?).await?;
-            self.names.insert(agent, cell(&known.parse::<Value>()?["profile_name"]));
-        }
-        Ok(())
+    async fn name_agents(&mut self, client: &Client, project: &str) {
+        self.names.learn(&self.turns, &["agent_id"], project, client).await;
     }
 
     /// What people call the agent of a turn.
     fn name(&self, turn: &Value) -> String {
-        let agent = cell(&turn["agent_id"]);
-        self.names.get(&agent).cloned().unwrap_or(agent)
+        self.names.show(&turn["agent_id"])
     }
 
     fn draw(&mut self) {
@@ -168,7 +173,7 @@ impl View {
                 spent.calls.to_string(),
                 spent.input.to_string(),
                 spent.output.to_string(),
-                dollars(spent.cost),
+                price(spent.calls, spent.cost(), spent.unpriced),
                 cell(&turn["agent_turn_id"]),
             ]
         };
@@ -182,6 +187,7 @@ impl View {
             input: all.input + one.input,
             output: all.output + one.output,
             cost: all.cost + one.cost,
+            unpriced: all.unpriced + one.unpriced,
         })
     }
 
@@ -190,7 +196,7 @@ impl View {
         let total = self.total();
         json!({
             "calls": total.calls, "input_tokens": total.input, "output_tokens": total.output,
-            "cost_micros": total.cost,
+            "cost_micros": total.cost(), "unpriced_calls": total.unpriced,
         })
     }
 
@@ -206,8 +212,21 @@ impl View {
         self.turns.iter().map(turn).collect()
     }
 
+    /// How to look at what happened.
+    pub(super) fn inspect(&self, project: &str) {
+        let Some(turn) = self.first_agent() else { return };
+        let (asked, project) = (Asked::here(), shell_word(project));
+        let whole = |command: String| asked.whole(&format!("{command} --project {project}"));
+        say("");
+        say(&format!("{}   shows its calls", whole(format!("cardwire turn steps {turn}"))));
+        say(&format!(
+            "{}   shows what a model was sent, and why",
+            whole("cardwire context show CALL".to_owned())
+        ));
+    }
+
     /// A turn that called a model.
-    pub(super) fn first_agent(&self) -> Option<String> {
+    fn first_agent(&self) -> Option<String> {
         let called = |turn: &&Value| self.spent.contains_key(&cell(&turn["agent_turn_id"]));
         self.turns.iter().find(called).map(|turn| cell(&turn["agent_turn_id"]))
     }
@@ -239,9 +258,4 @@ async fn all(client: &Client, route: Route) -> Result<Vec<Value>, Failure> {
             None => return Ok(found),
         }
     }
-}
-
-/// Millionths of a dollar.
-pub(super) fn dollars(micros: u64) -> String {
-    format!("${}.{:06}", micros / 1_000_000, micros % 1_000_000)
 }

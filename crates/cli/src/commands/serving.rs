@@ -1,9 +1,20 @@
 //! What `cardwire up` does once store and socket are there: announce itself, serve, and end in order.
 
-use super::{egress::Reach, worker};
+use super::{
+    egress::Reach,
+    unfinished::{self, RunCommands},
+    worker,
+};
 use crate::{
-    admin, client::Place, data_dir::DataDir, failure::Failure, open_files, output::Output,
-    presence::Presence, signals::Signals, telemetry::metrics,
+    admin,
+    client::{Client, Embedded, Place},
+    data_dir::DataDir,
+    failure::Failure,
+    open_files,
+    output::Output,
+    presence::Presence,
+    signals::Signals,
+    telemetry::metrics,
 };
 use axum::Router;
 use cardwire_egress::Door;
@@ -54,7 +65,7 @@ impl Serving<'_> {
         let elsewhere = std::mem::take(&mut self.elsewhere);
         let door = Arc::clone(&self.door);
         let _worker =
-            worker::inside(self.kernel, &token, &self.workspace, self.worker_turns, door, elsewhere);
+            worker::inside(self.kernel, &token, &self.workspace, self.worker_turns, None, door, elsewhere);
         let config = ServerConfig {
             allowed_hosts: self.allow_hosts.clone(),
             requests_per_second: self.rate_limit.get(),
@@ -63,6 +74,7 @@ impl Serving<'_> {
             ..ServerConfig::new(env!("CARGO_PKG_VERSION"))
         };
         let router = cardwire_server::router(Arc::clone(self.kernel), config);
+        let inside = Embedded::within(&router, self.kernel, &token, &self.workspace);
         let address = listener
             .local_addr()
             .map_err(|error| Failure::failed(format!("cannot tell the address: {error}")))?;
@@ -80,7 +92,54 @@ impl Serving<'_> {
                 listening
             }
         };
+        self.tell_unfinished(inside);
         self.until_stopped(listening, router, signals).await
+    }
+
+    /// Names the runs that the server before this one left unfinished (F-07). Nobody waits for that.
+    fn tell_unfinished(&self, inside: Embedded) {
+        let works = self.worker_turns > 0;
+        self.kernel.tasks().spawn("naming unfinished runs", move |mut stop| async move {
+            let client = Client::Embedded(inside);
+            let found = tokio::select! {
+                found = unfinished::runs(&client, None) => found,
+                () = stop.stopped() => return,
+            };
+            let (runs, more) = match found {
+                Ok(found) => found,
+                Err(failure) => {
+                    return tracing::warn!(error = %failure.message, "could not look for unfinished runs");
+                }
+            };
+            for run in &runs {
+                let (project, session, turn) = (run.project(), run.session(), run.turn());
+                let (since, RunCommands { resume, stop }) = (run.since(), run.commands(None));
+                if works {
+                    tracing::info!(
+                        project,
+                        session,
+                        turn,
+                        since,
+                        watch = resume,
+                        stop,
+                        "goes on with a run that has not ended"
+                    );
+                } else {
+                    tracing::info!(
+                        project,
+                        session,
+                        turn,
+                        since,
+                        watch = resume,
+                        stop,
+                        "a run that has not ended waits for a worker"
+                    );
+                }
+            }
+            if more {
+                tracing::info!("there are more runs that have not ended");
+            }
+        });
     }
 
     /// Connections wait in the listener's queue until they are served, so the address is good before that.

@@ -19,7 +19,8 @@ pub(crate) struct TckArgs {
 
 #[derive(Debug, Subcommand)]
 enum TckCommand {
-    /// Start a worker against a server of its own and check every rule, one by one.
+    /// Start a worker against a server of its own and check every rule, one by one. The worker must obey the words `echo`,
+    /// `tool`, `big` and `slow`, see below.
     #[command(after_help = SCRIPT)]
     Worker {
         /// The shell command that starts the worker.
@@ -53,6 +54,10 @@ The server is the kit's own, on a store that is thrown away; --server and --data
 
 Exit codes: 0 every rule is kept, 1 one is not.";
 
+/// Said first, because a worker that only does its own work keeps none of the rules.
+const WORDS: &str = "the worker must obey the words `echo TEXT`, `tool NAME`, `big N` and `slow SECONDS`: \
+                     `cardwire tck worker --help` says how";
+
 /// How wide the names of rules are.
 const NAME_WIDTH: usize = 22;
 
@@ -66,6 +71,7 @@ pub(crate) async fn run(args: TckArgs, output: Output) -> Result<(), Failure> {
     let mut findings = vec![];
     let mut signals = Signals::listen()?;
     if !output.json {
+        output.line(WORDS)?;
         output.line(format_args!("{:<NAME_WIDTH$}RESULT  WHY", "RULE"))?;
     }
     let tell = |finding: Finding| {

@@ -1,6 +1,6 @@
 //! `cardwire turn`.
 
-use super::{turn_answer, turn_call, turn_dispatch, turn_fork, turn_replay};
+use super::{names, turn_answer, turn_call, turn_dispatch, turn_fork, turn_replay};
 use crate::{
     cli::{InProject, Made, Of, Page},
     client::{Answer, Client},
@@ -8,7 +8,7 @@ use crate::{
     failure::Failure,
     output::Output,
     route::Route,
-    text::{self, cell, cells},
+    text::{self, cell},
 };
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -114,6 +114,17 @@ enum TurnCommand {
     },
 }
 
+/// What is shown of an edge.
+const EDGE: [&str; 7] = [
+    "edge_id",
+    "primitive",
+    "edge_phase",
+    "source_agent_id",
+    "target_agent_id",
+    "correlation_id",
+    "created_at",
+];
+
 pub(crate) async fn run(args: TurnArgs, context: &Context, client: &Client) -> Result<(), Failure> {
     let (project, output) = (args.project.name()?, context.output);
     let route = |segments: &[&str]| Route::in_project(project, &[&["turns"], segments].concat());
@@ -123,8 +134,8 @@ pub(crate) async fn run(args: TurnArgs, context: &Context, client: &Client) -> R
             let route = route(&[])?.of(&of).query("correlation_id", correlation).query("status", status);
             let answer = client.get(&route.made(&made).page(&page)).await?;
             let header = ["TURN", "AGENT", "STATUS", "EPOCH", "CREATED", "ENDED"];
-            let row = cells(["agent_turn_id", "agent_id", "status", "turn_epoch", "created_at", "ended_at"]);
-            output.page(&answer, &header, row)
+            let fields = ["agent_turn_id", "agent_id", "status", "turn_epoch", "created_at", "ended_at"];
+            names::page(&answer, &header, fields, &["agent_id"], project, output, client).await
         }
         TurnCommand::Get { id } => show(client.get(&route(&[&id])?).await?, output),
         TurnCommand::View { id, step } => {
@@ -146,7 +157,9 @@ pub(crate) async fn run(args: TurnArgs, context: &Context, client: &Client) -> R
                 .query("correlation_id", correlation)
                 .query("primitive", primitive)
                 .query("edge_phase", phase);
-            edges(&client.get(&route.made(&made).page(&page)).await?, output)
+            let answer = client.get(&route.made(&made).page(&page)).await?;
+            let header = ["EDGE", "PRIMITIVE", "PHASE", "SOURCE", "TARGET", "CORRELATION", "CREATED"];
+            names::page(&answer, &header, EDGE, &EDGE[3..5], project, output, client).await
         }
         TurnCommand::Replay { id } => turn_replay::run(&id, project, context, client).await,
         TurnCommand::Fork(args) => turn_fork::run(&args, project, output, client).await,
@@ -174,20 +187,6 @@ fn steps(answer: &Answer, output: Output) -> Result<(), Failure> {
         ]
     };
     output.page(answer, &["STEP", "TURN", "PHASE", "STATUS", "CALL", "MODEL", "IN", "OUT"], row)
-}
-
-fn edges(answer: &Answer, output: Output) -> Result<(), Failure> {
-    let names = [
-        "edge_id",
-        "primitive",
-        "edge_phase",
-        "source_agent_id",
-        "target_agent_id",
-        "correlation_id",
-        "created_at",
-    ];
-    let header = ["EDGE", "PRIMITIVE", "PHASE", "SOURCE", "TARGET", "CORRELATION", "CREATED"];
-    output.page(answer, &header, cells(names))
 }
 
 fn show(answer: Answer, output: Output) -> Result<(), Failure> {

@@ -178,6 +178,11 @@ impl DispatchArgs {
     }
 }
 
+/// Whether a deliverable was made for a turn that left none (WD-06). It tells programs what the error line tells people.
+fn is_fallback(content: &Value) -> bool {
+    content["kind"] == "fallback_deliverable"
+}
+
 /// Writes the text as a card in a box, and gives the box.
 async fn write(text: &str, project: &str, client: &Client) -> Result<String, Failure> {
     let card = json!({ "content": text, "metadata": { "type": "task.instruction" } });
@@ -204,7 +209,7 @@ async fn wait(turn: &str, project: &str, context: &Context, client: &Client) -> 
     if context.output.json {
         ended["deliverable"] = card["content"].clone();
         context.output.json(&ended.to_string())?;
-    } else {
+    } else if !is_fallback(&card["content"]) {
         context.output.line(content(&card))?;
     }
     if ended["status"] == "success" {

@@ -3,7 +3,7 @@
 mod memory;
 mod prefix;
 
-use super::{card_get, egress, mcp::McpArgs, run_view::dollars, worker};
+use super::{card_get, egress, mcp::McpArgs, price::price, worker};
 use crate::{
     client::Client,
     failure::Failure,
@@ -101,7 +101,7 @@ pub(super) async fn run(
     if let Client::Http(_) = client {
         args.mcp.refuse_with_server()?;
     }
-    let _worker = worker::beside(client, egress::own(project)?, args.mcp.servers()?);
+    let _worker = worker::beside(client, project, egress::own(project)?, args.mcp.servers()?);
     let original: Value = client.get(&Route::in_project(project, &["turns", &args.id])?).await?.parse()?;
     // As cards name it: people may write it with hyphens.
     let turn = cell(&original["agent_turn_id"]);
@@ -300,6 +300,8 @@ impl Fork<'_> {
         let route = self.route(&["cost"])?.query("agent_turn_id", Some(&id)).query("by", Some("turn"));
         let cost: Value = self.client.get(&route).await?.parse()?;
         let spent = &cost["total"];
+        let number = |name: &str| spent[name].as_u64().unwrap_or(0);
+        let price = price(number("calls"), spent["cost_micros"].as_u64(), number("unpriced_calls"));
         let delivered = match turn["deliverable_card_id"].as_str() {
             Some(card) => self.get(&["cards", card]).await?,
             None => Value::Null,
@@ -312,7 +314,7 @@ impl Fork<'_> {
             "agent_turn_id": id, "agent_id": turn["agent_id"], "status": turn["status"], "error": turn["error"],
             "error_code": turn["error_code"], "calls": spent["calls"], "input_tokens": spent["input_tokens"],
             "output_tokens": spent["output_tokens"], "cost_micros": spent["cost_micros"],
-            "cost": dollars(spent["cost_micros"].as_u64().unwrap_or(0)), "output": delivered,
+            "unpriced_calls": spent["unpriced_calls"], "cost": price, "output": delivered,
         }))
     }
 }

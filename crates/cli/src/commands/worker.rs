@@ -122,11 +122,18 @@ fn seed() -> u64 {
 }
 
 /// A worker for a command that has nobody else to run agents; a server has its own.
-pub(super) fn beside(client: &Client, door: Arc<Door>, mcp: McpServers) -> Option<watch::Sender<bool>> {
+/// It works in the project of the command and in no other: what others have left unfinished, and what that costs, is theirs.
+pub(super) fn beside(
+    client: &Client,
+    project: &str,
+    door: Arc<Door>,
+    mcp: McpServers,
+) -> Option<watch::Sender<bool>> {
     match client {
         Client::Embedded(embedded) => {
             let (kernel, token, files) = embedded.inside();
-            inside(kernel, token, files, TURNS, door, Elsewhere { mcp, bus: None })
+            let elsewhere = Elsewhere { mcp, bus: None };
+            inside(kernel, token, files, TURNS, Some(vec![project.to_owned()]), door, elsewhere)
         }
         Client::Http(_) => None,
     }
@@ -139,6 +146,7 @@ pub(super) fn inside(
     token: &TokenSecret,
     files: &Arc<dyn Files>,
     turns: usize,
+    projects: Option<Vec<String>>,
     door: Arc<Door>,
     elsewhere: Elsewhere,
 ) -> Option<watch::Sender<bool>> {
@@ -148,14 +156,8 @@ pub(super) fn inside(
     let port = Arc::new(RouterPort::new(kernel, kernel.worker_secret(), Arc::clone(files)));
     // The same data directory has the same name, and no two processes have the same directory.
     let name = format!("in-{}", &Hash256::of(token.expose().as_bytes()).to_string()[..16]);
-    let config = WorkerConfig {
-        target: WORKER_TARGET.to_owned(),
-        name,
-        turns,
-        projects: None,
-        grace: GRACE,
-        seed: seed(),
-    };
+    let config =
+        WorkerConfig { target: WORKER_TARGET.to_owned(), name, turns, projects, grace: GRACE, seed: seed() };
     let worker = Worker::new(config, port, door, elsewhere);
     let (stop, stopped) = watch::channel(false);
     kernel.tasks().spawn("the worker", |mut ends| async move {

@@ -132,12 +132,12 @@ fn every_error_has_one_hint_on_standard_error() {
         hints(3, &["box", "show", "-p", "p1", ID], "of this project");
         hints(3, &["card", "get", "-p", "p1", ID], "of this project");
         hints(3, &["card", "put", "-p", "p1", "--type", "x.y", "--file", "absent"], "path");
-        hints(3, &["batch", "get", "-p", "p1", &batch], "`cardwire batch list`");
-        hints(3, &["turn", "get", "-p", "p1", &turn], "`cardwire turn list`");
+        hints(3, &["batch", "get", "-p", "p1", &batch], "`cardwire batch list --project p1`");
+        hints(3, &["turn", "get", "-p", "p1", &turn], "`cardwire turn list --project p1`");
         hints(3, &["project", "show", "p9"], "`cardwire project list`");
-        hints(3, &["session", "get", "-p", "p1", "nope"], "`cardwire session list`");
+        hints(3, &["session", "get", "-p", "p1", "nope"], "`cardwire session list --project p1`");
         // Conflict.
         hints(4, &["project", "create", "p1"], "`cardwire project show`");
-        hints(4, &["turn", "stop", "-p", "p1", &ended], "`cardwire turn get`");
+        hints(4, &["turn", "stop", "-p", "p1", &ended], "`cardwire turn get --project p1`");
     });
 }

@@ -30,6 +30,7 @@ mod teams;
 mod telemetry;
 mod tls;
 mod tokens;
+mod told;
 mod turns;
 mod turns_crash;
 mod up;

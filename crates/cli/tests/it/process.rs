@@ -98,7 +98,10 @@ fn a_token_that_is_none_or_opens_nothing_is_refused() {
     assert!(!malformed.stderr.contains("hunter2"), "{malformed:?}");
     let unknown = with_token(&format!("cw_{}", "0".repeat(64)));
     unknown.failed(1, "token");
-    assert!(unknown.stderr.contains("hint: set `CARDWIRE_TOKEN`"), "{unknown:?}");
+    assert!(
+        unknown.stderr.contains("hint: the token in `CARDWIRE_TOKEN` is none of this server's"),
+        "{unknown:?}"
+    );
 }
 
 /// Commands on the embedded store take turns.

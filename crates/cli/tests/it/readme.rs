@@ -1,18 +1,19 @@
-//! The README's tour works when pasted, line by line, on both stores.
+//! The README's tour works when pasted, line by line, on both stores; and when it is pasted again.
 
-use crate::support::{Backend, Home, paste};
+use crate::support::{Backend, Home, Pasted, paste};
 
 #[test]
 fn the_tour_works_on_sqlite() {
-    tour(Backend::Sqlite);
+    // F-15: the second paste finds what the first one left. What is left does not depend on the store.
+    tour(Backend::Sqlite, 2);
 }
 
 #[test]
 fn the_tour_works_on_postgres() {
-    tour(Backend::Postgres);
+    tour(Backend::Postgres, 1);
 }
 
-fn tour(backend: Backend) {
+fn tour(backend: Backend, pastes: usize) {
     let home = Home::new(backend);
     let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md")).unwrap();
     let (_, rest) = readme.split_once("<!-- tour -->\n```sh\n").unwrap();
@@ -20,8 +21,13 @@ fn tour(backend: Backend) {
     // The binary under test instead of a release build.
     let (build, script) = script.split_once('\n').unwrap();
     assert!(build.starts_with("cargo build --release --bin cardwire"), "{build}");
-    let pasted = paste(&home, script);
-    let (output, errors) = (pasted.output, pasted.errors);
+    for _ in 0..pastes {
+        check(&paste(&home, script));
+    }
+}
+
+fn check(pasted: &Pasted) {
+    let Pasted { output, errors } = pasted;
     for expected in [
         "refused with exit code 4",
         "I will read it first.",

@@ -17,11 +17,12 @@ mod home;
 mod http;
 mod paste;
 mod server;
+mod terminal;
 mod wait;
 
 pub(crate) use everywhere::everywhere;
 pub(crate) use home::{Backend, Home, Run};
 pub(crate) use http::{Reply, exchange};
-pub(crate) use paste::paste;
+pub(crate) use paste::{Pasted, paste};
 pub(crate) use server::{Lines, Server, send_signal};
 pub(crate) use wait::{DEADLINE, eventually};

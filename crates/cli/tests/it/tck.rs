@@ -51,7 +51,10 @@ fn a_worker_with_bugs_is_told_which_rules_it_breaks() {
         let mut words = line.split_whitespace();
         (words.next().unwrap().to_owned(), words.next().unwrap().to_owned())
     };
-    let (names, results): (Vec<_>, Vec<_>) = run.stdout.lines().skip(1).map(result).unzip();
+    // F-15: what a worker must obey is said before anything is checked.
+    let first = run.stdout.lines().next().unwrap();
+    assert!(["echo", "tool", "big", "slow", "--help"].iter().all(|word| first.contains(word)), "{first}");
+    let (names, results): (Vec<_>, Vec<_>) = run.stdout.lines().skip(2).map(result).unzip();
     assert_eq!(names, RULES, "{run:?}");
     let broken: Vec<_> = (0..RULES.len()).filter(|at| results[*at] == "FAIL").map(|at| RULES[at]).collect();
     assert_eq!(broken, ["stale-epoch", "cancel", "oversized-card", "never-invents-epochs"], "{run:?}");

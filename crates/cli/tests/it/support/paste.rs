@@ -23,8 +23,11 @@ pub(crate) fn paste(home: &Home, lines: &str) -> Pasted {
     let script =
         format!("trap 'kill $(jobs -p) 2> /dev/null || :' EXIT\n{}", lines.replace(PORT, &port.to_string()));
 
-    let examples = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples"));
-    std::os::unix::fs::symlink(examples, home.root().join("examples")).unwrap();
+    let (examples, link) =
+        (Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples")), home.root().join("examples"));
+    if !link.exists() {
+        std::os::unix::fs::symlink(examples, link).unwrap();
+    }
 
     let binary = Path::new(env!("CARGO_BIN_EXE_cardwire"));
     let path = format!("{}:{}", binary.parent().unwrap().display(), std::env::var("PATH").unwrap());

@@ -149,7 +149,7 @@ fn api_17_a_run_is_resumed_in_the_session_that_is_named() {
         stage.run(&team, "Hello?", &["--session", "s1"]).deliverable();
         let paused = stage.run(&team, "Publish it.", &["--session", "s2"]);
         paused.run.failed(1, "waits for a person");
-        assert!(paused.run.stderr.contains("--resume --session s2"), "{paused:?}");
+        assert!(paused.run.stderr.contains("--resume --session s2 --project p1"), "{paused:?}");
         assert_eq!(stage.resume(&team, &["--session", "s1"]).deliverable(), "Hi.");
         let again = stage.resume(&team, &["--session", "s2"]);
         again.run.failed(1, "waits for a person");
@@ -170,8 +170,10 @@ fn pr_10_a_run_behind_one_that_waits_for_a_person_says_so() {
             ["run", "team.yaml", "Publish more.", "--project", "p1", "--session", "s2", "--yes", "--json"];
         let words = "the run is queued behind one that waits for a person: a wants to call publish";
         if stage.server().is_none() {
+            // F-07: nothing is finished first, and paid for, without a word.
+            stage.home.cardwire(&args).failed(4, "has not ended since");
             // Nobody else can open the store while it would wait.
-            let behind = stage.home.cardwire(&args);
+            let behind = stage.home.cardwire(&[&args[..], &["--queue"]].concat());
             behind.failed(1, words);
             assert!(behind.stderr.contains(&turn) && behind.stderr.contains("--session s2"), "{behind:?}");
             let told: Value = serde_json::from_str(&behind.stdout).unwrap();

@@ -284,7 +284,7 @@ impl Process {
     pub(crate) fn kill(self) {}
 
     /// Its number.
-    pub(super) fn id(&self) -> u32 {
+    pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
 
@@ -294,7 +294,7 @@ impl Process {
     }
 
     /// How it ended, if it has.
-    pub(super) fn ended(&mut self) -> Option<i32> {
+    pub(crate) fn ended(&mut self) -> Option<i32> {
         self.child.try_wait().unwrap().map(|status| status.code().unwrap())
     }
 }
