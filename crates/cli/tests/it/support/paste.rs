@@ -6,6 +6,8 @@ use std::{net::TcpListener, path::Path, process::Command};
 
 /// The port that documents name.
 const PORT: &str = "7117";
+/// How many seconds pasted lines may take: a line that waits for ever fails the test instead of holding it up.
+const SECONDS: &str = "300";
 
 /// What pasted lines printed.
 #[derive(Debug)]
@@ -31,8 +33,8 @@ pub(crate) fn paste(home: &Home, lines: &str) -> Pasted {
 
     let binary = Path::new(env!("CARGO_BIN_EXE_cardwire"));
     let path = format!("{}:{}", binary.parent().unwrap().display(), std::env::var("PATH").unwrap());
-    let mut bash = Command::new("bash");
-    bash.args(["-eu", "-o", "pipefail", "-c", &script]).current_dir(home.root());
+    let mut bash = Command::new("timeout");
+    bash.args([SECONDS, "bash", "-eu", "-o", "pipefail", "-c", &script]).current_dir(home.root());
     for (name, value) in home.command(&[]).get_envs() {
         match value {
             Some(value) => bash.env(name, value),
