@@ -1,6 +1,6 @@
 """A Cardwire worker: it claims turns over HTTP and answers them, with the standard library alone.
 Needs CARDWIRE_URL and CARDWIRE_TOKEN (scope `work`); CARDWIRE_TARGET says for whom (`python`)."""
-import contextlib, http.client, json, os, time, uuid
+import contextlib, http.client, json, os, socket, sys, time, uuid
 from urllib.request import HTTPError, Request, urlopen
 
 def ask(method, path, token, body=None):
@@ -13,20 +13,20 @@ def ask(method, path, token, body=None):
                 return json.load(answer)
         except (OSError, http.client.HTTPException, ValueError) as error:
             if isinstance(error, HTTPError) and error.code < 500 and error.code != 429:
-                raise  # A refusal. Whatever else happens passes: nobody there, an answer cut short.
+                error.msg = error.read().decode()  # A refusal, and what the server says of it.
+                raise  # Whatever else happens passes: nobody there, an answer cut short.
         time.sleep(0.5)
 
 def work(say, messages):
-    """This is where your model goes. Ours obeys four words and sends everything else back."""
+    """This is where your model goes; if it takes long, say `:heartbeat` every 10 s. Ours obeys four words."""
     start = max(place for place, message in enumerate(messages) if message["role"] == "user")
     instruction = messages[start]["content"]
     word, _, rest = str(instruction).partition(" ")
     answer = rest if word == "echo" else instruction
     thought = "x" * int(rest) if word == "big" and rest.isdigit() else instruction
-    if word == "slow" and rest.isdigit():
-        for _ in range(int(rest)):
-            time.sleep(1)
-            say(":heartbeat")
+    for _ in range(int(rest) if word == "slow" and rest.isdigit() else 0):
+        time.sleep(1)
+        say(":heartbeat")
     if word == "tool":
         results = [message["content"] for message in messages[start:] if message["role"] == "tool"]
         if not results:  # We get the turn again, with the result among its messages.
@@ -45,13 +45,13 @@ def run(path, token, epoch):
         say(":start")
         work(say, ask("GET", path + "/view", token)["messages"])
     except Exception as error:
-        code = getattr(error, "code", None)
-        if code not in (401, 409):  # Those two say that the turn is not ours any more.
-            reason = "too_large" if code == 413 else "worker_error"
+        print(error, file=sys.stderr)
+        if getattr(error, "code", None) not in (401, 409):  # Those two: the turn is not ours any more.
+            reason = "too_large" if getattr(error, "code", None) == 413 else "worker_error"
             say(":finish", status="failed", error=str(error), error_code=reason)
 
-target = os.getenv("CARDWIRE_TARGET", "python")
-claim = {"worker_target": target, "worker_id": f"python-{os.getpid()}", "wait_ms": 10_000}
+claim = {"worker_target": os.getenv("CARDWIRE_TARGET", "python"), "wait_ms": 10_000, "recover": "target"}
+claim["worker_id"] = f"python-{socket.gethostname()}"  # The same after a restart. Lost turns come to us, too.
 while True:
     for lease in ask("POST", "/l0/claim", os.environ["CARDWIRE_TOKEN"], claim)["leases"]:
         path = f"/projects/{lease['project_id']}/l0/turns/{lease['agent_turn_id']}"

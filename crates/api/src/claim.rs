@@ -2,7 +2,7 @@
 
 use crate::{parse, turn_token};
 use cardwire_kernel::{
-    ClaimRequest, Hydrated,
+    ClaimRequest, Hydrated, Recover,
     protocol::turn::{
         append::check_call_id,
         claim::{Lease, LeaseKind, LeasedTurn},
@@ -10,6 +10,7 @@ use cardwire_kernel::{
 };
 use cardwire_model::{CanonicalJson, Invalid, ProjectId, Status, TurnId, limits};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use utoipa::ToSchema;
 
 /// What a worker asks for.
@@ -38,9 +39,11 @@ pub struct ClaimIn {
     /// With each lease comes what its worker would read first, which saves two requests: `result_fields` and `output_len`.
     #[serde(default)]
     pub hydrate: bool,
-    /// The worker has just come up: running turns that one with its name held are given back first, whatever became of it.
+    /// `true`: the worker has just come up, and running turns that one with its name held are given back first. `"target"`:
+    /// running turns of its target whose workers have not been heard of for a while are given to it, at their next epoch.
     #[serde(default)]
-    pub recover: bool,
+    #[schema(value_type = Option<RecoverIn>)]
+    pub recover: Option<Value>,
     /// With `recover`: turns that the worker knows of and is at, which it keeps.
     #[serde(default)]
     #[schema(max_items = 10000)]
@@ -59,9 +62,39 @@ impl ClaimIn {
             wait: parse::wait(self.wait_ms),
             projects: self.projects.as_deref().map(read_projects).transpose()?,
             start: self.start,
-            recover: self.recover,
+            recover: recover(self.recover.as_ref())?,
             holding: holding(&self.holding)?,
         })
+    }
+}
+
+/// What may be said as `recover`.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RecoverWord {
+    /// Turns of the target whose workers are silent.
+    Target,
+}
+
+/// `true`, `false` or `"target"`.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(untagged)]
+pub enum RecoverIn {
+    /// Whether turns of the worker's own name are given back.
+    OwnName(bool),
+    /// Turns of others.
+    Word(RecoverWord),
+}
+
+fn recover(said: Option<&Value>) -> Result<Recover, Invalid> {
+    match said {
+        None | Some(Value::Null | Value::Bool(false)) => Ok(Recover::Nothing),
+        Some(Value::Bool(true)) => Ok(Recover::OwnName),
+        Some(Value::String(word)) if word == "target" => Ok(Recover::Target),
+        Some(other) => {
+            let reason = format!("is {other} and must be true, false or \"target\"");
+            Err(Invalid::field("recover", reason))
+        }
     }
 }
 

@@ -46,6 +46,11 @@ pub struct ProfileIn {
     #[serde(default)]
     #[schema(value_type = Option<Object>)]
     pub delegation_policy: Option<Map<String, Value>>,
+    /// How often a turn of its agents is given to a worker that does not start it, or dies at it, before it ends; 3 when
+    /// absent.
+    #[serde(default)]
+    #[schema(minimum = 1, maximum = 100)]
+    pub max_attempts: Option<i64>,
     /// For people.
     #[serde(default)]
     pub description: Option<String>,
@@ -131,6 +136,10 @@ pub struct ProfileOut {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub delegation_policy: Option<Value>,
+    /// How often a turn of its agents is given to a worker that does not start it, or dies at it, before it ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<u32>)]
+    pub max_attempts: Option<Value>,
     /// For people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
@@ -159,6 +168,7 @@ impl ProfileOut {
             must_end_with: take("must_end_with"),
             llm_config: take("llm_config"),
             delegation_policy: take("delegation_policy"),
+            max_attempts: take("max_attempts"),
             description: text(take("description")),
             profile_box_id: profile.profile_box.to_string(),
             created_at: profile.created_at.to_string(),

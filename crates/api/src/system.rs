@@ -175,7 +175,7 @@ pub struct TickOut {
 /// One thing the watchdog did, or tried to do.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct TickActionOut {
-    /// `ring`, `reap`, `expire_tools`, `requeue`, `archive`, `dispatch_next` or `rebuild`; with a batch `begin_close`,
+    /// `ring`, `reap`, `take_back`, `expire_tools`, `requeue`, `archive`, `dispatch_next` or `rebuild`; with a batch `begin_close`,
     /// `join`, `dispatch` or `watch`; `sweep`.
     pub action: &'static str,
     /// In which project.

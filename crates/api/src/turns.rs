@@ -1,8 +1,14 @@
 //! Turns as those see them who sent them (API-08), and stopping one (WK-09).
 
 use crate::list::list;
-use cardwire_kernel::{ViewedTurn, protocol::turn::Outcome};
-use cardwire_model::{CanonicalJson, InboxStatus, Status, TaskStatus, TurnPayload};
+use cardwire_kernel::{
+    ViewedTurn,
+    protocol::{
+        turn::Outcome,
+        unasked::{Asked, told},
+    },
+};
+use cardwire_model::{CanonicalJson, InboxStatus, Status, TaskStatus, Timestamp, TurnPayload};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -114,6 +120,37 @@ pub struct TurnOut {
     pub ended_at: Option<String>,
     /// Its row in the inbox.
     pub inbox_id: String,
+    /// For which worker it waits, while it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<WaitingOut>,
+}
+
+/// The worker that a turn waits for.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct WaitingOut {
+    /// For which target it would have to ask.
+    pub worker_target: String,
+    /// Since when the turn waits.
+    #[schema(format = DateTime)]
+    pub since: String,
+    /// When a worker last asked this server for that target; null when none has since the server started.
+    #[schema(format = DateTime)]
+    pub last_asked_at: Option<String>,
+    /// For how long no worker has asked, in words; null while workers ask.
+    pub message: Option<String>,
+}
+
+impl WaitingOut {
+    /// Of a turn that waits, by when workers last asked for its target.
+    pub fn new(turn: &ViewedTurn, asked: Asked, now: Timestamp) -> Option<Self> {
+        let (item, since) = (&turn.item, turn.waits_since()?);
+        Some(Self {
+            worker_target: item.worker_target.to_string(),
+            since: since.to_string(),
+            last_asked_at: asked.last(now).map(|at| at.to_string()),
+            message: told(&item.worker_target, asked, now),
+        })
+    }
 }
 
 impl From<&ViewedTurn> for TurnOut {
@@ -151,6 +188,7 @@ impl From<&ViewedTurn> for TurnOut {
             created_at: item.created_at.to_string(),
             ended_at: ended.map(|ended| ended.at.to_string()),
             inbox_id: item.id.to_string(),
+            waiting: None,
         }
     }
 }

@@ -46,6 +46,7 @@ impl StateOut {
             | Outcome::Reported(_)
             | Outcome::Ended { .. }
             | Outcome::Released(_)
+            | Outcome::TakenBack(_)
             | Outcome::Requeued
             | Outcome::Rung
             | Outcome::Archived

@@ -15,6 +15,7 @@ mod context_service;
 mod context_show;
 pub(crate) mod cost;
 mod doctor;
+mod doctor_waiting;
 pub(crate) mod document;
 mod egress;
 pub(crate) mod event;

@@ -29,6 +29,7 @@ mod store;
 mod tck;
 mod telemetry;
 mod text;
+mod waiting;
 mod workspace;
 
 use clap::{Parser, error::ErrorKind};

@@ -36,6 +36,11 @@ impl<K: Hash + Eq, V: Clone> Recent<K, V> {
         rows.insert(key, (now, value));
     }
 
+    /// Forgets one row, after a change made here.
+    pub(crate) fn forget(&self, key: &K) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+    }
+
     /// Forgets everything, after a change made here.
     pub(crate) fn clear(&self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();

@@ -16,7 +16,8 @@ use crate::{
     pure_pool::PurePool,
     sessions::Pointed,
     spawn::Tasks,
-    turns::{Chunk, Line, Recall, Turnstile, WAITING_CHUNKS},
+    turns::{AskedTargets, Chunk, Line, Listening, Recall, SilentTurns, Turnstile, WAITING_CHUNKS},
+    unasked::UnaskedWork,
 };
 use cardwire_model::{
     BoxHead, BoxId, CardId, Hash256, Project, ProjectId, Timestamp, Token, TokenId, TurnId, WorkerTarget,
@@ -89,6 +90,11 @@ pub struct Kernel {
     pub(crate) pure_pool: PurePool,
     pub(crate) bells: Bells,
     pub(crate) line: Line,
+    pub(crate) asked_targets: AskedTargets,
+    pub(crate) silent_turns: SilentTurns,
+    pub(crate) unasked: UnaskedWork,
+    pub(crate) started_at: Timestamp,
+    pub(crate) listening: Listening,
     pub(crate) recall: Recall,
     pub(crate) chunks: tokio::sync::broadcast::Sender<Arc<Chunk>>,
     pub(crate) watchdog: Policy,
@@ -106,6 +112,8 @@ impl Kernel {
     pub fn idle(config: KernelConfig) -> Arc<Self> {
         Arc::new(Self {
             store: config.store,
+            started_at: config.clock.now(),
+            listening: Listening::since(config.clock.now()),
             clock: config.clock,
             ids: config.ids,
             boxes: BoxCache::new(config.cache_bytes),
@@ -127,6 +135,9 @@ impl Kernel {
             pure_pool: PurePool::default(),
             bells: Bells::default(),
             line: Line::default(),
+            asked_targets: AskedTargets::default(),
+            silent_turns: SilentTurns::default(),
+            unasked: UnaskedWork::default(),
             recall: Recall::default(),
             chunks: tokio::sync::broadcast::Sender::new(WAITING_CHUNKS),
             watchdog: config.watchdog,

@@ -34,6 +34,7 @@ pub mod spawn;
 mod telemetry;
 mod tokens;
 mod turns;
+mod unasked;
 mod verify;
 
 pub use batches::BatchView;
@@ -58,7 +59,7 @@ pub use sessions::{
 };
 pub use tokens::{AdminError, Minted};
 pub use turns::{
-    Chunk, ClaimRequest, Held, Hydrated, LiveTurn, LiveTurns, NewProfile, NewTurnCard, Place, RunTeam,
+    Chunk, ClaimRequest, Held, Hydrated, LiveTurn, LiveTurns, NewProfile, NewTurnCard, Place, Recover, RunTeam,
     TickAction, TickReport, TurnView, ViewedTurn,
 };
 pub use verify::{RealmReport, VerifyReport};

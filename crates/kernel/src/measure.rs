@@ -10,7 +10,7 @@ use cardwire_store::{Horizon, StoreError};
 /// All there are, however young.
 pub(crate) const EVERYTHING: Horizon = {
     let end = Timestamp::from_micros(i64::MAX);
-    Horizon { dispatched: end, running: end, resume: end, pending: end, processing: end }
+    Horizon { dispatched: end, running: end, resume: end, pending: end, processing: end, given: end }
 };
 
 /// What was counted.

@@ -1,5 +1,6 @@
 //! Commands on turns: load what they touch, decide, commit, ring.
 
+mod asked;
 mod chunk;
 mod claim;
 mod dispatch;
@@ -14,13 +15,15 @@ mod recover;
 mod report;
 mod roster;
 mod run;
+mod silent;
 mod subtree;
 mod team;
 mod watchdog;
 
+pub(crate) use asked::AskedTargets;
 pub use chunk::Chunk;
 pub(crate) use chunk::WAITING as WAITING_CHUNKS;
-pub use claim::ClaimRequest;
+pub use claim::{ClaimRequest, Recover};
 pub use forsaken::Held;
 pub use hydrate::Hydrated;
 pub(crate) use line::Line;
@@ -31,6 +34,7 @@ pub(crate) use recall::Recall;
 pub use roster::NewProfile;
 pub use run::NewTurnCard;
 pub(crate) use run::Running;
+pub(crate) use silent::{Listening, SilentTurns};
 pub use team::RunTeam;
 pub use watchdog::{TickAction, TickReport};
 

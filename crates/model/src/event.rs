@@ -53,6 +53,8 @@ event_kinds! {
     AgentTask = "agent.task",
     /// An agent was added to the roster or changed.
     AgentProvisioned = "agent.provisioned",
+    /// Work waits, and no worker has asked for it for a while: once per worker target and time of waiting.
+    WorkerWanted = "worker.wanted",
     /// A batch was forked or closed.
     BatchState = "batch.state",
     /// A session was patched, compacted, restored or deleted.

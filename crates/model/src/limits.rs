@@ -102,6 +102,16 @@ pub const RECALLED_TURNS: usize = 4_000;
 pub const RECALLED_AGENTS: usize = 4_000;
 /// How long a process reads before it dispatches in a project, after what it knew there was outdated: others write there as well.
 pub const RECALL_PAUSE_MS: i64 = 1_000;
+/// How often a turn is given to a worker that does not start it, or dies at it, unless the profile says otherwise (WD-04).
+pub const TURN_ATTEMPTS: u32 = 3;
+/// The most a profile may allow.
+pub const TURN_ATTEMPTS_MAX: u32 = 100;
+/// Most turns of silent workers that a process keeps in mind for claims with `recover: "target"` (WD-05).
+pub const SILENT_TURNS: usize = 10_000;
+/// Most worker targets of which a process keeps in mind when a worker last asked for them.
+pub const ASKED_TARGETS: usize = 10_000;
+/// Work that has waited for so many seconds, and for which no worker has asked for as long, is told of in the event log.
+pub const UNASKED_SECONDS: i64 = 30;
 /// Most turns handed out by one claim.
 pub const CLAIM_TURNS: usize = 100;
 /// Longest wait of one claim.

@@ -21,6 +21,7 @@ pub mod roster;
 pub mod session;
 pub mod token;
 pub mod turn;
+pub mod unasked;
 pub mod watchdog;
 
 pub use decision::{Actor, Decision, Fresh, Moment, Refusal, RefusalCode, Rejection, Verdict};

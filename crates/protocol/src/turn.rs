@@ -37,6 +37,7 @@ pub mod step;
 pub mod stop;
 pub mod suspend;
 pub(crate) mod system_tool;
+pub mod take_back;
 pub mod view;
 pub mod without;
 mod work;
@@ -78,6 +79,8 @@ pub enum Command {
     Stop(stop::Stop),
     /// See [`reap`].
     Reap(reap::Reap),
+    /// See [`take_back`].
+    TakeBack(take_back::TakeBack),
     /// See [`expire_tools`].
     ExpireTools(TurnId, TurnEpoch),
     /// See [`requeue`].
@@ -117,6 +120,8 @@ pub enum Outcome {
     },
     /// The turn was given back.
     Released(TurnEpoch),
+    /// The turn was taken back.
+    TakenBack(TurnEpoch),
     /// A row was put back for a worker to claim.
     Requeued,
     /// The doorbell is to ring.
@@ -145,6 +150,7 @@ pub fn decide(
         Command::Release(release) => release::decide(snapshot, project, release, moment),
         Command::Stop(stop) => stop::decide(snapshot, project, stop, moment),
         Command::Reap(reap) => reap::decide(snapshot, project, reap, moment),
+        Command::TakeBack(back) => take_back::decide(snapshot, project, back, moment),
         Command::ExpireTools(turn, epoch) => expire_tools::decide(snapshot, project, *turn, *epoch, moment),
         Command::Requeue(turn, inbox) => requeue::decide(snapshot, project, *turn, *inbox, moment),
         Command::Ring(turn, inbox) => ring::decide(snapshot, project, *turn, *inbox, moment),
@@ -165,6 +171,7 @@ impl Command {
             Self::Release(release) => release.fence.turn_id,
             Self::Stop(stop) => stop.turn_id,
             Self::Reap(reap) => reap.turn_id,
+            Self::TakeBack(back) => back.overdue.turn_id,
             Self::ExpireTools(turn, _) | Self::Requeue(turn, _) | Self::Ring(turn, _) => *turn,
             Self::Archive(archive) => archive.turn_id,
         }
@@ -190,6 +197,7 @@ impl Command {
             | Self::Release(_)
             | Self::Stop(_)
             | Self::Reap(_)
+            | Self::TakeBack(_)
             | Self::ExpireTools(..)
             | Self::Requeue(..)
             | Self::Ring(..)
@@ -204,6 +212,7 @@ impl Command {
             Self::Append(append) => append.step.as_ref().and_then(|step| step.id.clone()),
             Self::Finish(finish) => finish.step.as_ref().and_then(|step| step.id.clone()),
             Self::Reap(reap) => reap.step_id(),
+            Self::TakeBack(back) => back.step_id(),
             Self::Start(_)
             | Self::Heartbeat(_)
             | Self::Suspend(_)
@@ -230,6 +239,7 @@ impl Command {
             | Self::Release(_)
             | Self::Stop(_)
             | Self::Reap(_)
+            | Self::TakeBack(_)
             | Self::ExpireTools(..)
             | Self::Requeue(..)
             | Self::Ring(..)
@@ -249,6 +259,7 @@ impl Command {
             | Self::Release(_)
             | Self::Stop(_)
             | Self::Reap(_)
+            | Self::TakeBack(_)
             | Self::ExpireTools(..)
             | Self::Requeue(..)
             | Self::Ring(..)
@@ -269,6 +280,7 @@ impl Command {
             | Self::Release(_)
             | Self::Stop(_)
             | Self::Reap(_)
+            | Self::TakeBack(_)
             | Self::ExpireTools(..)
             | Self::Requeue(..)
             | Self::Ring(..)
@@ -279,7 +291,7 @@ impl Command {
     /// Whether it ends the turn before its holder said so, so that a deliverable must be made of what there is.
     pub fn wants_remains(&self) -> bool {
         match self {
-            Self::Reap(_) | Self::Stop(_) | Self::Archive(_) => true,
+            Self::Reap(_) | Self::TakeBack(_) | Self::Stop(_) | Self::Archive(_) => true,
             Self::Finish(finish) => finish.deliverable.is_absent(),
             Self::Start(_)
             | Self::Heartbeat(_)

@@ -7,20 +7,25 @@ use crate::turn::{
     Command, Remains, archive,
     archive::Archive,
     reap::{Cause, Reap},
+    take_back::{Overdue, Why},
 };
-use cardwire_model::{AgentId, Head, InboxItem, InboxStatus, Live, LiveState, Timestamp};
+use cardwire_model::{AgentId, Head, InboxItem, InboxKind, InboxStatus, Live, LiveState, Timestamp};
 
 /// Times after which something is done, in seconds. A rule whose time is 0 or less is switched off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
     /// Between two looks.
     pub tick: i64,
-    /// Ring again for a turn that nobody has started.
+    /// Ring again for a turn that nobody has claimed.
     pub dispatched_retry: i64,
-    /// Take away a turn that nobody has started.
+    /// End a turn that nobody has claimed. Off unless somebody sets it: work that nobody serves yet waits (WD-04).
     pub dispatched_timeout: i64,
+    /// Take a claim back that no start has followed.
+    pub claim_start_timeout: i64,
     /// Take away a turn whose holder is silent.
     pub active_reap: i64,
+    /// Give a turn whose holder is silent to a worker that asks for such turns (WD-05).
+    pub worker_lost: i64,
     /// Ring again for a row that nobody has claimed.
     pub pending_wakeup: i64,
     /// Put back a row that was claimed and not used.
@@ -32,8 +37,10 @@ impl Default for Policy {
         Self {
             tick: 5,
             dispatched_retry: 10,
-            dispatched_timeout: 30,
+            dispatched_timeout: 0,
+            claim_start_timeout: 30,
             active_reap: 300,
+            worker_lost: 30,
             pending_wakeup: 5,
             processing_timeout: 300,
         }
@@ -45,6 +52,8 @@ impl Default for Policy {
 pub enum Due {
     /// Something with a turn.
     Turn(Command),
+    /// Take a turn back from the worker that was given it.
+    TakeBack(Overdue),
     /// Lease the next turn of an idle agent.
     DispatchNext(AgentId),
     /// Rebuild a head.
@@ -64,20 +73,23 @@ pub struct OldEnough {
     pub pending: Timestamp,
     /// Processing since.
     pub processing: Timestamp,
+    /// Processing since, of rows that are no turns: answers that let a turn go on.
+    pub given: Timestamp,
 }
 
 /// For the store: the oldest age at which each kind of row can be due.
 pub fn old_enough(policy: &Policy, now: Timestamp) -> OldEnough {
     let never = Timestamp::from_micros(i64::MIN);
     let before = |seconds: i64| if seconds > 0 { now.plus_seconds(-seconds) } else { never };
-    let earliest = [policy.dispatched_retry, policy.dispatched_timeout];
-    let dispatched = earliest.into_iter().filter(|seconds| *seconds > 0).min().unwrap_or(0);
+    let first =
+        |rules: &[i64]| before(rules.iter().copied().filter(|seconds| *seconds > 0).min().unwrap_or(0));
     OldEnough {
-        dispatched: before(dispatched),
-        running: before(policy.active_reap),
+        dispatched: first(&[policy.dispatched_retry, policy.dispatched_timeout, policy.claim_start_timeout]),
+        running: first(&[policy.active_reap, policy.worker_lost]),
         resume: now,
         pending: before(policy.pending_wakeup),
         processing: before(policy.processing_timeout),
+        given: first(&[policy.processing_timeout, policy.claim_start_timeout]),
     }
 }
 
@@ -98,8 +110,12 @@ pub fn due_head(head: &Head, item: Option<&InboxItem>, policy: &Policy, now: Tim
     match live.state {
         LiveState::Dispatched => {
             let waits = item.is_none_or(|item| item.status == InboxStatus::Pending);
+            let given = item.filter(|_| policy.claim_start_timeout > 0).and_then(given_at);
             if item.is_some_and(|item| item.status == InboxStatus::Deferred) {
                 None
+            } else if let Some(since) = given {
+                over(since, now, policy.claim_start_timeout)
+                    .then(|| Due::TakeBack(Overdue::new(live.turn_id, head.epoch, Why::NotStarted, since)))
             } else if over(live.dispatched_at, now, policy.dispatched_timeout) {
                 Some(reap(Cause::NotStarted))
             } else if waits && over(last_ring(live), now, policy.dispatched_retry) {
@@ -114,6 +130,19 @@ pub fn due_head(head: &Head, item: Option<&InboxItem>, policy: &Policy, now: Tim
         }
         LiveState::Suspended { .. } => None,
     }
+}
+
+/// A turn whose holder has not been heard of for so long that a worker which asks for such turns is given it (WD-05).
+/// `listening` says since when workers could have been heard: silence while nobody listened is none.
+pub fn silent(head: &Head, policy: &Policy, listening: Timestamp, now: Timestamp) -> Option<Overdue> {
+    let live = head.live.as_deref().filter(|live| live.state == LiveState::Running)?;
+    let lost = Overdue::new(live.turn_id, head.epoch, Why::Lost, head.updated_at);
+    over(head.updated_at.max(listening), now, policy.worker_lost).then_some(lost)
+}
+
+/// Since when a row is in the hands of a worker.
+fn given_at(item: &InboxItem) -> Option<Timestamp> {
+    (item.status == InboxStatus::Processing).then(|| item.processed_at.unwrap_or(item.created_at))
 }
 
 /// When the doorbell last rang for a turn.
@@ -145,6 +174,11 @@ pub fn due_item(item: &InboxItem, head: Option<&Head>, policy: &Policy, now: Tim
         }
         InboxStatus::Processing => {
             let since = item.processed_at.unwrap_or(item.created_at);
+            if let Some(given) = not_resumed(item, head, since)
+                && over(since, now, policy.claim_start_timeout)
+            {
+                return Some(Due::TakeBack(given));
+            }
             let runs = head.and_then(|head| head.live.as_deref()).is_some_and(|live| {
                 live.turn_id == item.turn_id
                     && live.inbox_id == item.id
@@ -155,4 +189,12 @@ pub fn due_item(item: &InboxItem, head: Option<&Head>, policy: &Policy, now: Tim
         }
         InboxStatus::Queued | InboxStatus::Consumed | InboxStatus::Error | InboxStatus::Skipped => None,
     }
+}
+
+/// A turn that a worker was given to go on with, by this answer, and that it has not started (WD-04).
+fn not_resumed(item: &InboxItem, head: Option<&Head>, since: Timestamp) -> Option<Overdue> {
+    let head = head.filter(|head| item.kind != InboxKind::Turn && item.epoch == Some(head.epoch))?;
+    let live = head.live.as_deref().filter(|live| live.turn_id == item.turn_id)?;
+    let can_go_on = matches!(live.state, LiveState::Suspended { waiting: 0, .. });
+    can_go_on.then(|| Overdue::new(live.turn_id, head.epoch, Why::NotStarted, since))
 }

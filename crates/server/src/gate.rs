@@ -21,7 +21,7 @@ use cardwire_api::{
 };
 use cardwire_kernel::{
     Caller, KernelError,
-    protocol::{Actor, access::Needed},
+    protocol::{Actor, Rejection, access::Needed},
 };
 use cardwire_model::{Hash256, Invalid, ProjectId, Realm, TokenSecret, TurnId, limits};
 use futures_util::StreamExt;
@@ -276,9 +276,13 @@ async fn held(state: &State, token: Option<Presented>) -> Result<Presented, Kern
         Err(error) => return Err(error),
         Ok(_) => {}
     }
-    match state.kernel.opens_turn(&token.project, token.turn, token.hash).await? {
-        true => Ok(token),
-        false => Err(KernelError::Unauthenticated),
+    if state.kernel.opens_turn(&token.project, token.turn, token.hash).await? {
+        return Ok(token);
+    }
+    // A worker that was cut off learns that its turn is gone, which is more than a stranger learns.
+    match state.kernel.lost_lease(&token.project, token.turn, token.hash).await? {
+        Some(lost) => Err(Rejection::StaleTurn(token.turn, lost.epoch.get()).into()),
+        None => Err(KernelError::Unauthenticated),
     }
 }
 

@@ -70,12 +70,14 @@ impl Turns for PostgresStore {
         limit: usize,
     ) -> Read<Vec<Watched>> {
         let (mut found, mut after) = (vec![], after.cloned());
-        let times = [horizon.pending, horizon.processing, horizon.resume].map(Timestamp::micros);
+        let times = [horizon.pending, horizon.processing, horizon.resume, horizon.given];
+        let times = times.map(Timestamp::micros);
         loop {
             let (project, inbox) =
                 after.as_ref().map_or(("", Uuid::nil()), |(project, inbox)| (project.as_str(), inbox.uuid()));
             let rest = limit - found.len();
-            let params: [Param<'_>; 6] = [&project, &inbox, &times[0], &times[1], &to_limit(rest), &times[2]];
+            let params: [Param<'_>; 7] =
+                [&project, &inbox, &times[0], &times[1], &to_limit(rest), &times[2], &times[3]];
             let rows = across(&self.system, sql::DUE_ITEMS, &params).await?;
             for row in &rows {
                 let inbox = InboxId::from_uuid(rows::get(row, 3)?);

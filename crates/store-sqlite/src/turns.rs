@@ -104,6 +104,7 @@ impl Turns for SqliteStore {
                     horizon.processing.micros(),
                     rest as i64,
                     horizon.resume.micros(),
+                    horizon.given.micros(),
                 ];
                 all(conn, sql::DUE_ITEMS, due, |row| {
                     let project = codec::slug::<ProjectId>(row, codec::INBOX_COLUMNS)?;

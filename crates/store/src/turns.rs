@@ -86,8 +86,10 @@ pub struct Horizon {
     pub resume: Timestamp,
     /// Rows `pending` and created at or before this.
     pub pending: Timestamp,
-    /// Rows `processing` since this or earlier.
+    /// Rows of turns `processing` since this or earlier.
     pub processing: Timestamp,
+    /// The same for other rows.
+    pub given: Timestamp,
 }
 
 /// An agent of the roster, and what it is doing.

@@ -121,7 +121,8 @@ pub async fn assert_an_unreadable_head_stops_nobody(
     }
 
     let now = at(1_000);
-    let horizon = Horizon { dispatched: now, running: now, resume: now, pending: now, processing: now };
+    let horizon =
+        Horizon { dispatched: now, running: now, resume: now, pending: now, processing: now, given: now };
     let expected = ["b", "d", "e"].map(agent_id);
     for limit in 1..=6 {
         let (mut heads, mut after) = (vec![], None);

@@ -136,7 +136,11 @@ pub fn item_is_due(horizon: &Horizon, item: &InboxItem) -> bool {
     match item.status {
         InboxStatus::Pending => item.created_at <= horizon.pending,
         InboxStatus::Deferred => item.next_retry_at.is_some_and(|at| at <= horizon.resume),
-        InboxStatus::Processing => item.processed_at.is_some_and(|at| at <= horizon.processing),
+        InboxStatus::Processing => {
+            let is_turn = item.kind == InboxKind::Turn;
+            let old = if is_turn { horizon.processing } else { horizon.given };
+            item.processed_at.is_some_and(|at| at <= old)
+        }
         InboxStatus::Queued | InboxStatus::Consumed | InboxStatus::Error | InboxStatus::Skipped => false,
     }
 }

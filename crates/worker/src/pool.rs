@@ -149,7 +149,8 @@ impl Worker {
         let mut body = json!({
             "worker_target": config.target, "worker_id": config.name, "max_turns": ask,
             "wait_ms": CLAIM_WAIT_MS, "start": true, "hydrate": true,
-            "recover": recover,
+            // Afterwards those of workers that are not heard of any more (WD-05).
+            "recover": if recover { Value::Bool(true) } else { "target".into() },
         });
         if recover {
             body["holding"] = turns.by_id.keys().cloned().collect();

@@ -130,6 +130,7 @@ impl PatchIn {
             set: set.unwrap_or_default().into_iter().collect(),
             finish_agent: self.finish_agent.map(FinishAgentIn::into_finish).transpose()?,
             reproducible,
+            led_by: None,
         })
     }
 }

@@ -6,7 +6,7 @@ mod lossy;
 use async_nats::{RequestErrorKind, jetstream};
 use cardwire_bus::{Bus, STREAM, ToolCall, ToolUnreached};
 use cardwire_kernel::{
-    Caller, ClaimRequest, Done, Kernel, KernelConfig, NewProfile,
+    Caller, ClaimRequest, Done, Kernel, KernelConfig, NewProfile, Recover,
     protocol::{
         Actor,
         facts::create_box::Created,
@@ -126,7 +126,7 @@ fn claim(project: &ProjectId) -> ClaimRequest {
         wait: PATIENCE,
         projects: None,
         start: true,
-        recover: false,
+        recover: Recover::Nothing,
         holding: vec![],
     }
 }

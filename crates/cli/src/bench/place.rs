@@ -3,7 +3,7 @@
 use super::{MOST, broken};
 use crate::failure::Failure;
 use cardwire_kernel::{
-    Caller, ClaimRequest, Done, Kernel, KernelConfig, NewProfile, NewTurnCard,
+    Caller, ClaimRequest, Done, Kernel, KernelConfig, NewProfile, NewTurnCard, Recover,
     protocol::{
         Actor,
         facts::create_box::Created,
@@ -177,7 +177,7 @@ impl Place {
             wait: PATIENCE,
             projects: None,
             start: true,
-            recover: false,
+            recover: Recover::Nothing,
             holding: vec![],
         };
         let leases = self.kernel.claim(&self.caller, &request).await.map_err(broken)?;

@@ -1,6 +1,6 @@
 //! `cardwire doctor`: what could be wrong, checked one by one.
 
-use super::unfinished;
+use super::{doctor_waiting, unfinished};
 use crate::{
     client::{Client, Place, health, is_healthy},
     context::Context,
@@ -86,6 +86,9 @@ pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
         Ok(_) => match locate::connect(context, Init::Never).await {
             Ok(client) => {
                 check_store(&client, &mut findings).await;
+                if findings.failures() == 0 {
+                    check_workers(&client, &mut findings).await;
+                }
                 client.close().await;
             }
             Err(failure) => findings.add("store", Status::Fail, told(&failure)),
@@ -209,6 +212,15 @@ async fn check_runs(client: &Client, findings: &mut Findings) {
     }
     if more {
         findings.add("runs", Status::Ok, format!("there are more than these {}", runs.len()));
+    }
+}
+
+/// Work that nobody serves is no fault of the server, and is what people wonder about.
+async fn check_workers(client: &Client, findings: &mut Findings) {
+    match doctor_waiting::unasked(client).await {
+        Ok(told) if told.is_empty() => findings.add("workers", Status::Ok, "no turn waits for one in vain"),
+        Ok(told) => told.into_iter().for_each(|detail| findings.add("workers", Status::Warn, detail)),
+        Err(failure) => findings.add("workers", Status::Warn, failure.message),
     }
 }
 

@@ -59,6 +59,9 @@ struct PutArgs {
     /// A tool its agents may call. May be repeated.
     #[arg(long = "allow-tool", value_name = "TOOL", conflicts_with = "from")]
     tools: Vec<String>,
+    /// How often a turn is given to a worker that does not start it, or dies at it; 3 when absent.
+    #[arg(long, value_name = "N", conflicts_with = "from")]
+    max_attempts: Option<u32>,
     /// How the model is asked: a JSON object.
     #[arg(long, value_name = "JSON", conflicts_with = "from")]
     llm_config: Option<String>,
@@ -127,6 +130,9 @@ impl PutArgs {
         if !self.tools.is_empty() {
             body["allowed_tools"] = json!(self.tools);
         }
+        if let Some(most) = self.max_attempts {
+            body["max_attempts"] = json!(most);
+        }
         if let Some(text) = &self.description {
             body["description"] = json!(text);
         }
@@ -167,6 +173,7 @@ fn show(answer: Answer, output: Output) -> Result<(), Failure> {
         "tags",
         "allowed_tools",
         "llm_config",
+        "max_attempts",
         "description",
         "created_at",
         "updated_at",

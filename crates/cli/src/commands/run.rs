@@ -21,6 +21,7 @@ use crate::{
     signals::{Signals, Told},
     telemetry::ExportArgs,
     text,
+    waiting::Teller,
 };
 use clap::Args;
 use serde_json::{Value, json};
@@ -291,13 +292,16 @@ impl Run<'_> {
     /// Looks at the run until it has ended, or waits for somebody who is not there.
     async fn follow(&self, begun: &Begun, view: &mut View) -> Result<Rest, Failure> {
         let route = Route::in_project(self.project, &["turns", &begun.turn])?;
-        let mut told = false;
+        let (mut told, mut teller) = (false, Teller::new());
         loop {
             let seen: Value = self.client.get(&route).await?.parse()?;
             let trace = seen["trace_id"].as_str().unwrap_or_default();
             if seen["ended_at"].is_string() {
                 view.look(&self.client, self.project, trace).await?;
                 return Ok(Rest::Ended(seen));
+            }
+            if let Some(waiting) = teller.due(&seen) {
+                view.say(&waiting);
             }
             if view.is_due() {
                 view.look(&self.client, self.project, trace).await?;

@@ -195,7 +195,13 @@ fn show(answer: Answer, output: Output) -> Result<(), Failure> {
     }
     let turn: Value = answer.parse()?;
     let fields: Vec<_> = turn.as_object().into_iter().flatten().collect();
-    let fields: Vec<_> = fields.into_iter().map(|(name, value)| (name.as_str(), cell(value))).collect();
+    let shown = |name: &str, value: &Value| match (name, value["message"].as_str()) {
+        ("waiting", Some(message)) => message.to_owned(),
+        ("waiting", None) => format!("for a worker of target {}", cell(&value["worker_target"])),
+        _ => cell(value),
+    };
+    let fields: Vec<_> =
+        fields.into_iter().map(|(name, value)| (name.as_str(), shown(name, value))).collect();
     output.fields(&fields)
 }
 

@@ -7,6 +7,7 @@ use crate::{
     follow::{Follower, needs_a_server},
     route::Route,
     text::{cell, content},
+    waiting::Teller,
 };
 use clap::Args;
 use serde_json::{Map, Value, json};
@@ -196,13 +197,16 @@ async fn write(text: &str, project: &str, client: &Client) -> Result<String, Fai
 async fn wait(turn: &str, project: &str, context: &Context, client: &Client) -> Result<(), Failure> {
     let route = Route::in_project(project, &["events"])?.query("agent_turn_id", Some(turn));
     let mut log = Follower { context, route, follow: true, position: 0 };
-    log.read(client, |data| {
+    let end = log.read(client, |data| {
         let event: Value = serde_json::from_str(data).map_err(|error| {
             Failure::failed(format!("the server sent an event that makes no sense: {error}"))
         })?;
         Ok(if event["kind"] == "agent.task" { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
-    })
-    .await?;
+    });
+    tokio::select! {
+        ended = end => ended?,
+        never = Teller::new().watch(turn, project, client) => match never {},
+    }
     let mut ended: Value = client.get(&Route::in_project(project, &["turns", turn])?).await?.parse()?;
     let card = cell(&ended["deliverable_card_id"]);
     let card: Value = client.get(&Route::in_project(project, &["cards", &card])?).await?.parse()?;

@@ -35,5 +35,6 @@ mod turns;
 mod turns_crash;
 mod up;
 mod verify;
+mod waiting;
 mod words;
 mod worker;

@@ -44,7 +44,7 @@ impl Kernel {
             Some(card) => card.content.clone(),
             None => self.own_card(project, answered.deliverable).await?.content.clone(),
         };
-        let patch = memory::exchange(answered.turn_id, input, replies, deliverable);
+        let patch = memory::exchange(&answered, input, replies, deliverable);
         let state = self.session_state(project, &answered.key, Wanted::Patch(&patch), true).await?;
         match memory::remember(&state, answered.began, &patch, moment) {
             Ok(remembered) => Ok(remembered),

@@ -33,10 +33,22 @@ pub struct ClaimRequest {
     pub projects: Option<Vec<ProjectId>>,
     /// Start what is claimed in the same commit.
     pub start: bool,
-    /// Give back first what a worker of this name held.
-    pub recover: bool,
+    /// What is given back first.
+    pub recover: Recover,
     /// But not these turns, which it knows of and is at.
     pub holding: Vec<TurnId>,
+}
+
+/// Which turns of others a claim asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Recover {
+    /// None.
+    #[default]
+    Nothing,
+    /// Those that an earlier worker of this name held, whatever became of it.
+    OwnName,
+    /// Those of its target whose workers are silent.
+    Target,
 }
 
 /// How long a waiting claim goes without looking. Work of other processes is found this way when no bus tells of it.
@@ -66,13 +78,15 @@ impl Kernel {
 
     #[tracing::instrument(level = "trace", skip_all, fields(cardwire.worker.target = %request.worker_target, cardwire.claim.leases = tracing::field::Empty))]
     async fn claim_turns(&self, caller: &Caller, request: &ClaimRequest) -> Result<Vec<Lease>, KernelError> {
-        if request.recover {
-            self.recover(caller, request).await?;
+        match request.recover {
+            Recover::OwnName => self.recover(caller, request).await?,
+            Recover::Nothing | Recover::Target => {}
         }
         self.give_back_forsaken(caller).await;
         if request.max_turns == 0 {
             return Ok(vec![]);
         }
+        let _asking = self.asks(&request.worker_target, request.projects.as_deref());
         let bell = self.bells.listen(&request.worker_target, &request.projects);
         let end = tokio::time::sleep(request.wait);
         tokio::pin!(end);
@@ -83,6 +97,9 @@ impl Kernel {
             let ring = bell.next();
             tokio::pin!(ring);
             ring.as_mut().enable();
+            if request.recover == Recover::Target {
+                self.take_silent(caller, request).await?;
+            }
             let rings = bell.rings();
             if must_look || !bell.is_spent(self.now(), LOOK_EVERY) {
                 let found = self.look(caller, request, &bell, rings).await?;

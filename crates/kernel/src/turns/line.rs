@@ -315,7 +315,7 @@ mod tests {
             wait: Duration::ZERO,
             projects: None,
             start: true,
-            recover: false,
+            recover: crate::Recover::Nothing,
             holding: vec![],
         }
     }

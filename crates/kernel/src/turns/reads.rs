@@ -4,11 +4,12 @@ use crate::{Kernel, KernelError};
 use cardwire_context::prompt;
 use cardwire_model::{
     AgentId, BoxId, Card, CardId, Edge, EdgeId, Hash256, Head, IdentityEdge, InboxId, InboxItem, Keys,
-    ProjectId, Realm, Step, StepId, Timestamp, TurnId, TurnPayload,
+    LiveState, ProjectId, Realm, Step, StepId, Timestamp, TurnId, TurnPayload,
 };
 use cardwire_protocol::{
     Rejection,
     turn::{claim::Lease, forked, view},
+    unasked,
 };
 use cardwire_store::{RosterFilter, Rostered, RowFilter};
 use serde_json::Value;
@@ -28,6 +29,17 @@ impl ViewedTurn {
     pub(crate) fn new(item: InboxItem, head: Option<Head>) -> Self {
         let is_live = |head: &Head| head.live.as_ref().is_some_and(|live| live.turn_id == item.turn_id);
         Self { head: head.filter(is_live), item }
+    }
+
+    /// Since when the turn waits for a worker to begin it, or to go on with it.
+    pub fn waits_since(&self) -> Option<Timestamp> {
+        let head = self.head.as_ref();
+        // The answer that lets it go on is another row: it came when the turn last moved.
+        let resumable = head.filter(|head| {
+            let state = head.live.as_ref().map(|live| live.state);
+            matches!(state, Some(LiveState::Suspended { waiting: 0, .. }))
+        });
+        unasked::waits_since(&self.item, head).or(resumable.map(|head| head.updated_at))
     }
 }
 

@@ -267,6 +267,7 @@ impl Kernel {
                 | Command::Release(_)
                 | Command::Stop(_)
                 | Command::Reap(_)
+                | Command::TakeBack(_)
                 | Command::ExpireTools(..)
                 | Command::Requeue(..)
                 | Command::Ring(..)
@@ -294,6 +295,7 @@ impl Kernel {
             let remains = self.remains(project, snapshot).await?;
             match command {
                 Command::Reap(reap) => reap.remains = remains,
+                Command::TakeBack(back) => back.remains = remains,
                 Command::Stop(stop) => stop.remains = remains,
                 Command::Archive(archive) => archive.remains = remains,
                 Command::Finish(finish) => finish.remains = remains,
@@ -400,6 +402,7 @@ const fn verb(command: &Command) -> &'static str {
         Command::Release(_) => "turn.release",
         Command::Stop(_) => "turn.stop",
         Command::Reap(_) => "turn.reap",
+        Command::TakeBack(_) => "turn.take_back",
         Command::ExpireTools(..) => "turn.expire_tools",
         Command::Requeue(..) => "turn.requeue",
         Command::Ring(..) => "turn.ring",
@@ -421,6 +424,7 @@ fn turn_keys(command: &Command) -> Keys {
         | Command::Release(_)
         | Command::Stop(_)
         | Command::Reap(_)
+        | Command::TakeBack(_)
         | Command::ExpireTools(..) => None,
     };
     let mut cards = command.named_cards();

@@ -1,7 +1,7 @@
 //! The watchdog's rounds: find rows that are old enough, ask `protocol` what is due, run each command by itself
 //! (WD-13). Several processes may do it at once: whoever is second finds nothing left to do.
 
-use crate::{Caller, Done, Kernel, KernelError, doorbell::Ring, spawn::Stop};
+use crate::{Caller, Done, Kernel, KernelError, doorbell::Ring, spawn::Stop, unasked::WaitingWork};
 use cardwire_model::{
     AgentId, BatchId, Commit, Head, InboxId, InboxItem, ProjectId, Snapshot, Sweep, Timestamp, TurnId, limits,
 };
@@ -25,7 +25,7 @@ pub struct TickReport {
 /// One thing a round did, or tried to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TickAction {
-    /// `ring`, `reap`, `expire_tools`, `requeue`, `archive`, `dispatch_next` or `rebuild`; with a batch `begin_close`,
+    /// `ring`, `reap`, `take_back`, `expire_tools`, `requeue`, `archive`, `dispatch_next` or `rebuild`; with a batch `begin_close`,
     /// `join`, `dispatch`, `watch`; `sweep`.
     pub action: &'static str,
     /// In which project.
@@ -62,6 +62,7 @@ impl Kernel {
     pub async fn tick(&self, now: Option<Timestamp>) -> Result<TickReport, KernelError> {
         let now = now.unwrap_or_else(|| self.now());
         let mut round = Round { now, actions: vec![], rung: HashSet::new() };
+        self.silent_turns.forget_old(self.now());
         self.give_back_forsaken(&Caller { actor: Actor::system("watchdog") }).await;
         // Batches first: the branches of one whose time is up are canceled, whatever else they are late for (BM-18).
         self.tick_sweeps(&mut round).await?;
@@ -85,6 +86,9 @@ impl Kernel {
                 let Watched { project, head: Some(head), item } = row else { continue };
                 after = Some((project.clone(), head.agent_id.clone()));
                 let due = watchdog::due_head(&head, item.as_ref(), &self.watchdog, round.now);
+                if due.is_none() {
+                    self.note_silent(&project, &head, round.now);
+                }
                 match (due, item) {
                     (Some(Due::Turn(Command::Ring(..))), Some(item)) => {
                         rings.push(Waiting { project, head: Some(head), item });
@@ -102,13 +106,14 @@ impl Kernel {
 
     async fn tick_items(&self, round: &mut Round) -> Result<(), StoreError> {
         let horizon = self.horizon(round.now);
-        let (mut after, mut rings) = (None, vec![]);
+        let (mut after, mut rings, mut waiting) = (None, vec![], WaitingWork::default());
         loop {
             let page = self.store.due_items(&horizon, after.as_ref(), limits::WATCHDOG_PAGE).await?;
             let ended = page.len() < limits::WATCHDOG_PAGE;
             for row in page {
                 let Watched { project, head, item: Some(item) } = row else { continue };
                 after = Some((project.clone(), item.id));
+                waiting.note(&project, &item, head.as_ref());
                 let due = watchdog::due_item(&item, head.as_ref(), &self.watchdog, round.now);
                 match due {
                     Some(Due::Turn(Command::Ring(..))) => rings.push(Waiting { project, head, item }),
@@ -118,8 +123,17 @@ impl Kernel {
             }
             self.ring_again(round, std::mem::take(&mut rings)).await;
             if ended {
+                self.tell_unasked(&waiting, round.now).await;
                 return Ok(());
             }
+        }
+    }
+
+    /// Keeps in mind that the holder of a turn is silent, for workers that ask for such turns (WD-05).
+    fn note_silent(&self, project: &ProjectId, head: &Head, now: Timestamp) {
+        let silent = watchdog::silent(head, &self.watchdog, self.listening.get(), now);
+        if let (Some(overdue), Some(live)) = (silent, &head.live) {
+            self.silent_turns.note(project, &live.worker_target, overdue, self.now());
         }
     }
 
@@ -177,6 +191,7 @@ impl Kernel {
                 let done = self.turn_command_at(project, &caller, command, None, Some(round.now)).await;
                 done.map(|done| !matches!(done, Done::Fresh(Outcome::Nothing)))
             }
+            Due::TakeBack(overdue) => self.take_back(project, &caller, overdue, Some(round.now)).await,
             Due::DispatchNext(agent) => {
                 self.dispatch_next_at(project, &caller, &agent, Some(round.now)).await.map(|_| true)
             }
@@ -266,6 +281,7 @@ impl Kernel {
             resume: old.resume,
             pending: old.pending,
             processing: old.processing,
+            given: old.given,
         }
     }
 
@@ -274,14 +290,21 @@ impl Kernel {
             Ok(seconds) if seconds > 0 => Duration::from_secs(seconds),
             Ok(_) | Err(_) => return,
         };
+        let mut expected = self.now();
         loop {
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
                 () = stop.stopped() => return,
             }
+            // Late by more than a round: this process stood still, and so did whatever workers told it.
+            if self.now() > expected.plus_seconds(2 * self.watchdog.tick) {
+                self.listening.begins_again(self.now());
+            }
             if let Err(error) = self.tick(None).await {
                 tracing::warn!(%error, "the watchdog could not look");
+                self.listening.begins_again(self.now());
             }
+            expected = self.now();
         }
     }
 }
@@ -344,6 +367,7 @@ fn describe(due: &Due) -> (&'static str, Option<TurnId>, Option<InboxId>) {
                 Command::Requeue(_, inbox) => ("requeue", turn, Some(*inbox)),
                 Command::Archive(archive) => ("archive", turn, Some(archive.inbox_id)),
                 Command::Reap(_) => ("reap", turn, None),
+                Command::TakeBack(_) => ("take_back", turn, None),
                 Command::ExpireTools(..) => ("expire_tools", turn, None),
                 Command::Start(_)
                 | Command::Heartbeat(_)
@@ -356,6 +380,7 @@ fn describe(due: &Due) -> (&'static str, Option<TurnId>, Option<InboxId>) {
                 | Command::Stop(_) => ("command", turn, None),
             }
         }
+        Due::TakeBack(overdue) => ("take_back", Some(overdue.turn_id), None),
         Due::DispatchNext(_) => ("dispatch_next", None, None),
         Due::Rebuild(_) => ("rebuild", None, None),
     }

@@ -1,7 +1,7 @@
 //! A kernel on the reference store with one project, a few agents, and a clock to move.
 
 use cardwire_kernel::{
-    Caller, ClaimRequest, ContextConfig, Done, Kernel, KernelConfig, NewProfile,
+    Caller, ClaimRequest, ContextConfig, Done, Kernel, KernelConfig, NewProfile, Recover,
     clock::Clock,
     protocol::{
         Actor,
@@ -170,7 +170,7 @@ impl Desk {
             wait,
             projects: None,
             start: true,
-            recover: false,
+            recover: Recover::Nothing,
             holding: vec![],
         }
     }

@@ -101,6 +101,8 @@ fn no_fault_breaks_a_promise() {
     for verb in [
         "claim at once",
         "recover resume",
+        "claim_not_started",
+        "worker_lost",
         "dispatch unread",
         "nested fork",
         "cancel batch",

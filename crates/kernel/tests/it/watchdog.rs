@@ -86,9 +86,9 @@ async fn a_lost_head_comes_back() {
     assert_eq!(desk.claim().await[0].epoch.get(), 3);
 }
 
-/// WD-04, DP-11: the round's answer says how often it rang.
+/// F-03, WD-04, DP-11: the round's answer says how often it rang, and it rings for as long as the turn waits.
 #[tokio::test]
-async fn two_rings_and_then_the_end() {
+async fn rings_as_long_as_a_turn_waits() {
     let desk = Desk::new(&["a"]).await;
     let turn = desk.dispatch("a").await;
     let mut seen = vec![];
@@ -97,6 +97,6 @@ async fn two_rings_and_then_the_end() {
         let report = desk.kernel.tick(None).await.unwrap();
         seen.extend(report.actions.iter().map(|action| action.action));
     }
-    assert_eq!(seen, ["ring", "ring", "reap"]);
-    assert_eq!(desk.task_events(turn.turn_id).await, 1);
+    assert_eq!(seen, ["ring", "ring", "ring"]);
+    assert_eq!(desk.task_events(turn.turn_id).await, 0);
 }

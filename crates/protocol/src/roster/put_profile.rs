@@ -2,11 +2,11 @@
 //! turns that were given the old one can still be reproduced (CB-13).
 
 use super::check_tags;
-use crate::{Decision, Moment, Rejection, pmo::policy};
+use crate::{Decision, Moment, Rejection, pmo::policy, turn::take_back::MAX_ATTEMPTS};
 use cardwire_model::{
     AuditAction, BoxHead, BoxId, Card, Commit, Entry, Invalid, NewBox, Profile, ProfileName, ProjectId,
     Revision, Snapshot, WorkerTarget, Write, builtin_tools::check_builtin_tools, check_model_settings,
-    check_tool_entries, check_web_address, credential::check_no_secrets,
+    check_tool_entries, check_web_address, credential::check_no_secrets, limits,
 };
 use serde_json::{Value, json};
 
@@ -50,6 +50,7 @@ pub fn decide(
     policy::check_shape(content.get("delegation_policy"))?;
     check_sizes(&content["llm_config"])?;
     check_address(&content["llm_config"])?;
+    check_attempts(&content[MAX_ATTEMPTS])?;
     let existing = snapshot.profile.as_ref();
     if let (Some(profile), Some(card)) = (existing, &command.current)
         && profile.deleted_at.is_none()
@@ -98,6 +99,16 @@ fn check_sizes(config: &Value) -> Result<(), Invalid> {
     Ok(())
 }
 
+/// How often a turn is given to a worker (WD-04).
+fn check_attempts(most: &Value) -> Result<(), Invalid> {
+    let range = 1..=u64::from(limits::TURN_ATTEMPTS_MAX);
+    if most.is_null() || most.as_u64().is_some_and(|most| range.contains(&most)) {
+        return Ok(());
+    }
+    let reason = format!("is {most} and must be a whole number from 1 to {}", limits::TURN_ATTEMPTS_MAX);
+    Err(Invalid::field(MAX_ATTEMPTS, reason))
+}
+
 /// Where a model is said to be, with nothing in it that must not be kept (SEC-09).
 fn check_address(config: &Value) -> Result<(), Invalid> {
     match &config["base_url"] {
@@ -124,6 +135,18 @@ mod tests {
             assert_eq!(check(wrong.clone()).unwrap_err().field_name(), "llm_config/base_url", "{wrong}");
         }
         assert_eq!(check_address(&Value::Null), Ok(()));
+    }
+
+    /// WD-04, SEC-07
+    #[test]
+    fn a_profile_allows_1_to_100_attempts() {
+        for legal in [json!(null), json!(1), json!(3), json!(limits::TURN_ATTEMPTS_MAX)] {
+            assert_eq!(check_attempts(&legal), Ok(()));
+        }
+        let large = limits::TURN_ATTEMPTS_MAX + 1;
+        for wrong in [json!(0), json!(-1), json!(large), json!(1.5), json!("3"), json!(true), json!([1])] {
+            assert_eq!(check_attempts(&wrong).unwrap_err().field_name(), "max_attempts", "{wrong}");
+        }
     }
 
     /// OB-03, API-06

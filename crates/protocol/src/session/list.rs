@@ -147,6 +147,27 @@ pub(super) fn append(
     Ok(listed)
 }
 
+/// Adds items of which none is there yet: the first before the one at `place`, the others at the end.
+pub(super) fn append_around(
+    state: &State,
+    list: &'static str,
+    reach: Option<Segment>,
+    (held, place): (&[Held], usize),
+    items: &[Item],
+    moment: &Moment,
+) -> Result<Listed, Rejection> {
+    let new = items.iter().map(|item| item.card(fresh_or_named(state, list, item, moment), moment));
+    let new: Vec<Card> = new.collect::<Result<_, _>>()?;
+    let mut all: Vec<CardId> = held.iter().map(|held| held.card_id).collect();
+    let mut ids = new.iter().map(|card| card.id);
+    all.splice(place..place, ids.next());
+    all.extend(ids);
+    let mut listed = Listed { reach, changed: new.len(), added: new.len() as u32, ..Listed::default() };
+    listed.writes.extend(new.into_iter().map(|card| Write::PutCard(Box::new(card))));
+    listed.rewrite(state, list, &all, moment)?;
+    Ok(listed)
+}
+
 /// Replaces the whole list. Items that are there already keep their cards.
 pub(super) fn replace(
     state: &State,

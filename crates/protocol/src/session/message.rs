@@ -7,7 +7,7 @@ use super::{
 };
 use cardwire_model::{CanonicalJson, CardDraft, Invalid, InvalidCode, Message, Origin, Speaker, limits};
 use serde_json::{Value, json};
-use std::collections::HashSet;
+use std::{borrow::Cow, collections::HashMap};
 
 /// The kind of a message's card.
 pub const KIND: &str = "session.message";
@@ -15,40 +15,106 @@ pub const KIND: &str = "session.message";
 /// The items that these messages become. Internal ones are left out.
 pub(super) fn items(messages: &[Message], held: Option<&[Held]>) -> Result<Vec<Item>, Invalid> {
     Invalid::check_size("messages", messages.len(), limits::PATCH_ITEMS, "messages")?;
-    let mut calls: HashSet<String> =
-        held.into_iter().flatten().flat_map(|held| held.calls.iter().cloned()).collect();
-    // Answers that are there already, but for those that this patch says again.
-    let again: HashSet<&str> = messages.iter().filter_map(|message| message.id.as_deref()).collect();
-    let other = |held: &&Held| held.name.as_deref().is_none_or(|name| !again.contains(name));
-    let mut answered: HashSet<String> =
-        held.into_iter().flatten().filter(other).filter_map(|held| held.answers.clone()).collect();
-    let mut items = vec![];
-    for (index, message) in messages.iter().enumerate().filter(|(_, message)| !message.internal) {
-        check(index, message, &calls)?;
-        if let Some(id) = message.tool_call_id.as_ref().filter(|_| message.speaker == Speaker::Tool)
-            && !answered.insert(id.clone())
-        {
-            let field = format!("messages/{index}/tool_call_id");
-            return Err(Invalid::field(field, "the call has an answer already"));
-        }
+    let kept = || messages.iter().enumerate().filter(|(_, message)| !message.internal);
+    for (index, message) in kept() {
+        check(index, message)?;
         check_calls(index, message)?;
-        calls.extend(message.tool_calls.iter().flat_map(call_ids));
-        items.push(item(message)?);
     }
-    Ok(items)
+    check_pairs(messages, held.unwrap_or_default())?;
+    kept().map(|(_, message)| item(message)).collect()
 }
 
-/// Whether an answer of a tool may belong to a call that is in memory already.
-pub(super) fn answers_from_before(messages: &[Message]) -> bool {
-    let mut calls: HashSet<String> = HashSet::new();
-    messages.iter().any(|message| {
-        calls.extend(message.tool_calls.iter().flat_map(call_ids));
-        message.speaker == Speaker::Tool
-            && message.tool_call_id.as_ref().is_some_and(|id| !calls.contains(id))
-    })
+/// Whether it must be known which calls in memory are open: for an answer to a call that is there already, and for a call,
+/// whose id may be that of an open one.
+pub(super) fn pairs_with_memory(messages: &[Message]) -> bool {
+    let said = messages.iter().filter(|message| !message.internal);
+    said.clone().any(|message| message.tool_calls.is_some() || message.speaker == Speaker::Tool)
 }
 
-fn check(index: usize, message: &Message, calls: &HashSet<String>) -> Result<(), Invalid> {
+/// What a message of memory has to do with tools.
+struct Paired<'a> {
+    /// Its place in the patch, unless it is there already.
+    index: Option<usize>,
+    calls: Cow<'a, [String]>,
+    answers: Option<&'a str>,
+}
+
+/// F-04: an answer closes the open call of its id before it, so that an id may be used again once its call is answered, and
+/// no earlier: which of two open calls an answer is of, nobody could say.
+fn check_pairs(messages: &[Message], held: &[Held]) -> Result<(), Invalid> {
+    // By id, whether the latest call of it is open.
+    let mut calls: HashMap<String, bool> = HashMap::new();
+    let dropped = dropped_calls(messages, held);
+    for said in in_order(messages, held) {
+        if let Some(id) = said.answers {
+            let is_open = calls.get(id).copied();
+            let refuse = |index: usize, reason: &str| {
+                Err(Invalid::field(format!("messages/{index}/tool_call_id"), reason))
+            };
+            match (is_open, said.index) {
+                (Some(true), _) => drop(calls.insert(id.to_owned(), false)),
+                (Some(false), Some(index)) => return refuse(index, "the call has an answer already"),
+                (None, Some(index)) => {
+                    return refuse(index, "answers no call of an ai message before it in memory");
+                }
+                (Some(false) | None, None) => {
+                    if let Some(index) = dropped.get(id) {
+                        let reason = format!("lacks the call `{id}`, whose answer is in memory");
+                        return Err(Invalid::field(format!("messages/{index}/tool_calls"), reason));
+                    }
+                }
+            }
+        }
+        for (place, id) in said.calls.iter().enumerate() {
+            if let (Some(true), Some(index)) = (calls.insert(id.clone(), true), said.index) {
+                let field = format!("messages/{index}/tool_calls/{place}/id");
+                let reason = format!(
+                    "`{id}` is the id of a call without an answer; answer that first, or use another id"
+                );
+                return Err(Invalid::field(field, reason));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Memory as it will be: a message whose id is there takes the place of that one, and of two of one id the later one counts.
+fn in_order<'a>(messages: &'a [Message], held: &'a [Held]) -> Vec<Paired<'a>> {
+    let mut order: Vec<Paired<'a>> = Vec::with_capacity(held.len() + messages.len());
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    for one in held {
+        places.extend(one.name.as_deref().map(|name| (name, order.len())));
+        let answers = one.answers.as_deref().filter(|_| one.speaker == Speaker::Tool);
+        order.push(Paired { index: None, calls: Cow::Borrowed(&one.calls), answers });
+    }
+    for (index, message) in messages.iter().enumerate().filter(|(_, message)| !message.internal) {
+        let calls = message.tool_calls.as_ref().map_or_else(Vec::new, call_ids);
+        let answers = message.tool_call_id.as_deref().filter(|_| message.speaker == Speaker::Tool);
+        let said = Paired { index: Some(index), calls: Cow::Owned(calls), answers };
+        match message.id.as_deref().and_then(|id| places.get(id)) {
+            Some(place) => order[*place] = said,
+            None => {
+                places.extend(message.id.as_deref().map(|id| (id, order.len())));
+                order.push(said);
+            }
+        }
+    }
+    order
+}
+
+/// Calls of messages in memory whose places are taken, with the message that takes it.
+fn dropped_calls<'a>(messages: &[Message], held: &'a [Held]) -> HashMap<&'a str, usize> {
+    let named =
+        messages.iter().enumerate().filter_map(|(index, message)| Some((message.id.as_deref()?, index)));
+    let named: HashMap<&str, usize> = named.collect();
+    let of = |one: &'a Held| {
+        let index = one.name.as_deref().and_then(|name| named.get(name)).copied();
+        one.calls.iter().filter_map(move |id| Some((id.as_str(), index?)))
+    };
+    held.iter().flat_map(of).collect()
+}
+
+fn check(index: usize, message: &Message) -> Result<(), Invalid> {
     let field = |name: &str| format!("messages/{index}/{name}");
     match message.speaker {
         Speaker::System => Err(Invalid::coded(
@@ -56,15 +122,10 @@ fn check(index: usize, message: &Message, calls: &HashSet<String>) -> Result<(),
             field("role"),
             "memory takes no system messages; they are made anew for every call",
         )),
-        Speaker::Tool => match &message.tool_call_id {
-            Some(id) if calls.contains(id) => Ok(()),
-            Some(_) => Err(Invalid::field(
-                field("tool_call_id"),
-                "answers no call of an ai message before it in memory",
-            )),
-            None => Err(Invalid::field(field("tool_call_id"), "is required of a tool message")),
-        },
-        Speaker::Human | Speaker::Ai => Ok(()),
+        Speaker::Tool if message.tool_call_id.is_none() => {
+            Err(Invalid::field(field("tool_call_id"), "is required of a tool message"))
+        }
+        Speaker::Human | Speaker::Ai | Speaker::Tool => Ok(()),
     }
 }
 

@@ -2,7 +2,7 @@
 //! and items are told apart by their ids alone: nothing is inferred from transcripts (ST-05).
 
 use super::{
-    Change, State,
+    Change, Held, State,
     fields::{self, Set},
     finish::{self, FinishAgent},
     list::{self, Item, Listed, is_closed},
@@ -10,7 +10,8 @@ use super::{
 };
 use crate::{Decision, Moment, Rejection};
 use cardwire_model::{
-    CanonicalJson, CardDraft, CardId, Checkpoint, Invalid, Message, Origin, Segment, Session, Todo, limits,
+    CanonicalJson, CardDraft, CardId, Checkpoint, Invalid, Message, Origin, Segment, Session, Todo, TurnId,
+    limits,
 };
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -34,6 +35,9 @@ pub struct Patch {
     pub finish_agent: Option<FinishAgent>,
     /// Blocks that the project persists besides the summary (ST-08).
     pub reproducible: Vec<String>,
+    /// The messages are what was asked of this turn and what came of it. Its team has told of its rounds in between, and
+    /// what was asked goes before that (ST-07, ST-14).
+    pub led_by: Option<TurnId>,
 }
 
 /// What happens to memory (ST-03).
@@ -107,11 +111,21 @@ impl Patch {
         let lists = [state.checkpoint.memory, state.checkpoint.results, state.checkpoint.timeline];
         let met = !state.known.is_empty() || lists.into_iter().any(|reach| is_closed(state, reach));
         let paired = match &self.messages {
-            Some(MessagesOp::Append(messages)) => message::answers_from_before(messages),
+            Some(MessagesOp::Append(messages)) => message::pairs_with_memory(messages),
             Some(MessagesOp::Replace(_)) => true,
             None => false,
         };
-        met || paired
+        met || paired || self.led_by.is_some()
+    }
+
+    /// Where the question of a team's turn goes: before the first message that is named after the turn.
+    fn question_place(&self, messages: &[Message], held: &[Held]) -> Option<usize> {
+        let turn = self.led_by?.to_string();
+        let is_there = |message: &Message| held.iter().any(|held| held.name == message.id);
+        let is_asked = messages.first().is_some_and(|first| first.id.as_ref() == Some(&turn));
+        let after = |name: &String| name.strip_prefix(&turn).is_some_and(|rest| rest.starts_with('_'));
+        let place = held.iter().position(|held| held.name.as_ref().is_some_and(after))?;
+        (is_asked && !messages.iter().any(is_there)).then_some(place)
     }
 
     fn names(&self) -> Vec<(&'static str, &str)> {
@@ -225,7 +239,11 @@ fn remember(
         None => Listed { reach, ..Listed::default() },
         Some(MessagesOp::Append(messages)) => {
             let items = message::items(&[&messages[..], &said].concat(), held)?;
-            list::append(state, MESSAGES, reach, held, &items, moment)?
+            let place = held.and_then(|held| Some((held, patch.question_place(messages, held)?)));
+            match place {
+                Some(place) => list::append_around(state, MESSAGES, reach, place, &items, moment)?,
+                None => list::append(state, MESSAGES, reach, held, &items, moment)?,
+            }
         }
         Some(MessagesOp::Replace(messages)) => {
             let items = message::items(&[&messages[..], &said].concat(), None)?;

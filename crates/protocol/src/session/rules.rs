@@ -1,6 +1,8 @@
 //! The rules of sessions, each by its number, on a session that applies its own commits.
 
+mod calls;
 mod delete;
+mod exchange;
 mod fields;
 mod finish;
 

@@ -156,18 +156,20 @@ pub fn session_of_row(item: &InboxItem) -> Option<SessionKey> {
 /// What is remembered of a turn that ended well: what was asked, under the turn's id, what people said when they were asked
 /// on the way (PR-10), and what came of it.
 pub fn exchange(
-    turn: TurnId,
+    answered: &Answered,
     input: Option<CanonicalJson>,
     replies: &[CanonicalJson],
     deliverable: CanonicalJson,
 ) -> Patch {
+    let turn = answered.turn_id;
     let asked = input.map(|content| said(turn.to_string(), Speaker::Human, content, None));
     let human = |(index, content): (usize, &CanonicalJson)| {
         said(format!("{turn}_said_{index}"), Speaker::Human, content.clone(), None)
     };
     let answer = said(format!("{turn}_reply"), Speaker::Ai, deliverable, None);
     let messages = asked.into_iter().chain(replies.iter().enumerate().map(human)).chain([answer]).collect();
-    Patch { messages: Some(MessagesOp::Append(messages)), ..Patch::default() }
+    let led_by = leads_team(&answered.payload.runtime_config).then_some(turn);
+    Patch { messages: Some(MessagesOp::Append(messages)), led_by, ..Patch::default() }
 }
 
 /// Remembers a turn that began at a moment. A session that was deleted since is not made anew for its sake, nor is what

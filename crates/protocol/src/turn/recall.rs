@@ -84,6 +84,7 @@ impl Command {
             | Self::Release(_)
             | Self::Stop(_)
             | Self::Reap(_)
+            | Self::TakeBack(_)
             | Self::ExpireTools(..)
             | Self::Requeue(..)
             | Self::Ring(..)

@@ -11,7 +11,8 @@ use super::{
 };
 use crate::{Decision, Moment, Rejection};
 use cardwire_model::{
-    InboxItem, InboxStatus, Invalid, LiveState, ProjectId, Snapshot, Status, TurnRows, Write, limits,
+    Head, InboxItem, InboxStatus, Invalid, LiveState, ProjectId, Snapshot, Status, Timestamp, TurnRows,
+    Write, limits,
 };
 
 /// A turn to give back.
@@ -47,9 +48,22 @@ pub fn decide(
     if !command.keep_calls && !work.open.is_empty() {
         return Err(Rejection::Conflict("the turn has tool calls without an answer".to_owned()));
     }
-    let (item, epoch) = (&held.rows.item, held.head.epoch.next());
     let not_before = command.defer_seconds.filter(|seconds| *seconds > 0);
     let not_before = not_before.map(|seconds| moment.now.plus_seconds(seconds.into()));
+    let to = offer_again(&mut work, not_before, command.reason.as_deref())?;
+    let epoch = to.epoch;
+    Ok(work.go(to, Outcome::Released(epoch)))
+}
+
+/// Puts the turn where it can be claimed again, under the next epoch: what its last holder still has under way does not
+/// count.
+pub(super) fn offer_again(
+    work: &mut Work<'_>,
+    not_before: Option<Timestamp>,
+    reason: Option<&str>,
+) -> Result<Head, Rejection> {
+    let (held, now) = (work.held, work.moment.now);
+    let (item, epoch) = (&held.rows.item, held.head.epoch.next());
     let given_back = |row: &InboxItem| Write::UpdateInbox {
         from: row.status,
         item: Box::new(InboxItem {
@@ -59,7 +73,7 @@ pub fn decide(
             processed_at: None,
             retry_count: row.retry_count + 1,
             next_retry_at: not_before,
-            reason: command.reason.clone(),
+            reason: reason.map(str::to_owned),
             ..row.clone()
         }),
     };
@@ -79,14 +93,14 @@ pub fn decide(
             return Err(Rejection::Conflict("the turn is suspended, and nobody was given it".to_owned()));
         }
     };
-    let mut to = held.moved(state, moment.now);
+    let mut to = held.moved(state, now);
     to.epoch = epoch;
     if let Some(live) = &mut to.live {
         // A new lease: its time runs from when it can be claimed.
-        live.dispatched_at = not_before.unwrap_or(moment.now);
-        live.rung_at = Some(moment.now);
+        live.dispatched_at = not_before.unwrap_or(now);
+        live.rung_at = Some(now);
     }
-    Ok(work.go(to, Outcome::Released(epoch)))
+    Ok(to)
 }
 
 /// Whether a suspended turn is in the hands of a worker that was given it to go on with.

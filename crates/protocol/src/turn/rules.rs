@@ -367,34 +367,57 @@ fn who_gives_a_turn_back_cannot_write_for_it_any_more() {
 }
 
 fn due(agent: &TestAgent) -> Vec<Command> {
+    due_by(agent, &Policy::default())
+}
+
+fn due_by(agent: &TestAgent, policy: &Policy) -> Vec<Command> {
     let head = agent.head.as_ref().unwrap();
-    let policy = Policy::default();
     let live = head.live.as_ref().and_then(|live| agent.row(live.turn_id));
-    let of_head = watchdog::due_head(head, live, &policy, agent.moment.now);
+    let of_head = watchdog::due_head(head, live, policy, agent.moment.now);
     let of_items =
-        agent.inbox.iter().filter_map(|item| watchdog::due_item(item, Some(head), &policy, agent.moment.now));
+        agent.inbox.iter().filter_map(|item| watchdog::due_item(item, Some(head), policy, agent.moment.now));
     let commands = of_head.into_iter().chain(of_items).map(|due| match due {
         Due::Turn(command) => command,
-        Due::DispatchNext(_) | Due::Rebuild(_) => panic!("{due:?}"),
+        Due::TakeBack(_) | Due::DispatchNext(_) | Due::Rebuild(_) => panic!("{due:?}"),
     });
     commands.collect()
 }
 
-/// WD-04, W-04, W-05: rings at 11 s and 22 s, the end at 31 s, and one row all the time.
+/// F-03, WD-04: without a time-out of the operator's, work that nobody serves waits, and is rung for all the time.
 #[test]
-fn a_turn_that_nobody_starts_is_rung_for_and_then_taken_away() {
+fn a_turn_that_nobody_claims_waits_and_is_rung_for() {
+    let mut agent = TestAgent::new();
+    let turn = agent.dispatch().turn_id;
+    for seconds in [11, 11, 9, 3_600, 24 * 3_600] {
+        agent.later(seconds);
+        for command in due(&agent) {
+            assert!(matches!(command, Command::Ring(..)), "{command:?}");
+            assert_eq!(agent.run(&command), Ok(Outcome::Rung));
+        }
+        let live = agent.head.as_ref().unwrap().live.as_ref().unwrap();
+        assert_eq!((live.state, live.rung_at), (LiveState::Dispatched, Some(agent.moment.now)));
+    }
+    assert_eq!((agent.claim(true).leases.len(), agent.epoch().get()), (1, 1));
+    assert_eq!((agent.inbox.len(), agent.task_events(turn)), (1, 0));
+}
+
+/// WD-04, W-04, W-05: where a time-out is set, rings at 11 s and 22 s, the end at 31 s, and one row all the time.
+#[test]
+fn where_a_time_out_is_set_a_turn_that_nobody_claims_is_taken_away() {
+    let policy = Policy { dispatched_timeout: 30, ..Policy::default() };
     let mut agent = TestAgent::new();
     let turn = agent.dispatch().turn_id;
     let dispatched_at = agent.head.as_ref().unwrap().live.as_ref().unwrap().dispatched_at;
     for _ in 0..2 {
         agent.later(11);
-        let ring = due(&agent).into_iter().find(|command| matches!(command, Command::Ring(..))).unwrap();
+        let ring =
+            due_by(&agent, &policy).into_iter().find(|command| matches!(command, Command::Ring(..))).unwrap();
         assert_eq!(agent.run(&ring), Ok(Outcome::Rung));
         let live = agent.head.as_ref().unwrap().live.as_ref().unwrap();
         assert_eq!((live.dispatched_at, live.rung_at), (dispatched_at, Some(agent.moment.now)));
     }
     agent.later(9);
-    let commands = due(&agent);
+    let commands = due_by(&agent, &policy);
     assert!(matches!(&commands[0], Command::Reap(Reap { cause: Cause::NotStarted, .. })), "{commands:?}");
     agent.run(&commands[0]).unwrap();
     let ended = agent.row(turn).unwrap().ended.clone().unwrap();
@@ -512,7 +535,8 @@ fn tools_that_do_not_answer_in_time_are_answered_for() {
     assert_eq!((live.open_calls, agent.claim(true).leases.len()), (1, 1));
 }
 
-/// WD-09: a report that was claimed and never used goes back; a running turn's own row does not.
+/// WD-09: a report that was claimed and never used goes back, also where claims are not taken back; a running turn's own
+/// row does not.
 #[test]
 fn a_claimed_row_that_nobody_uses_is_put_back() {
     let (mut agent, fence) = TestAgent::running();
@@ -521,7 +545,8 @@ fn a_claimed_row_that_nobody_uses_is_put_back() {
     agent.run(&TestAgent::report(&fence, "c1", ToolStatus::Success, AfterExecution::Suspend)).unwrap();
     assert_eq!(agent.claim(false).leases.len(), 1);
     agent.later(301);
-    let commands = due(&agent);
+    let policy = Policy { claim_start_timeout: 0, ..Policy::default() };
+    let commands = due_by(&agent, &policy);
     assert!(matches!(commands[..], [Command::Requeue(..)]), "{commands:?}");
     agent.run(&commands[0]).unwrap();
     assert_eq!(agent.claim(true).leases.len(), 1);

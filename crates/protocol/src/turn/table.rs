@@ -10,9 +10,10 @@ use super::{
     report::AfterExecution,
     step::TakeStep,
     stop::Stop,
+    take_back::{Overdue, TakeBack, Why},
 };
 use crate::{Rejection, fixtures::agent::TestAgent};
-use cardwire_model::{InboxId, Status, TurnEpoch, TurnId, card::ToolStatus};
+use cardwire_model::{InboxId, InboxStatus, Status, TurnEpoch, TurnId, card::ToolStatus};
 use std::fmt::Write as _;
 
 const BEGIN: &str =
@@ -38,6 +39,8 @@ fn cases() -> Vec<Case> {
     let second = queued.dispatch().turn_id;
     let mut dispatched = TestAgent::new();
     let first = dispatched.dispatch().turn_id;
+    let mut claimed = dispatched.clone();
+    claimed.claim(false);
     let (running, fence) = TestAgent::running();
     let mut calling = running.clone();
     calling.run(&running.tool_call(&fence, "c")).unwrap();
@@ -45,6 +48,8 @@ fn cases() -> Vec<Case> {
     waiting.run(&TestAgent::suspend(&fence, &["c"])).unwrap();
     let mut answered = waiting.clone();
     answered.run(&TestAgent::report(&fence, "c", ToolStatus::Success, AfterExecution::Suspend)).unwrap();
+    let mut resumed = answered.clone();
+    resumed.claim(false);
     let mut ended = running.clone();
     ended.run(&TestAgent::finish(&fence)).unwrap();
     let mut released = running.clone();
@@ -52,10 +57,12 @@ fn cases() -> Vec<Case> {
     vec![
         case("queued", queued, second, TurnEpoch::new(1)),
         case("dispatched", dispatched, first, TurnEpoch::new(1)),
+        case("dispatched, claimed", claimed, first, TurnEpoch::new(1)),
         case("running", running, fence.turn_id, fence.epoch),
         case("running, called", calling, fence.turn_id, fence.epoch),
         case("suspended, waiting", waiting, fence.turn_id, fence.epoch),
         case("suspended, answered", answered, fence.turn_id, fence.epoch),
+        case("suspended, claimed", resumed, fence.turn_id, fence.epoch),
         case("ended", ended, fence.turn_id, fence.epoch),
         case("stale epoch", released, fence.turn_id, fence.epoch),
     ]
@@ -63,6 +70,20 @@ fn cases() -> Vec<Case> {
 
 fn release(fence: &Fence) -> Release {
     Release { fence: fence.clone(), defer_seconds: None, reason: None, keep_calls: false }
+}
+
+/// As the watchdog would do it if the worker had been silent since it was last seen.
+fn take_back(case: &Case, why: Why) -> Command {
+    let (agent, fence) = (&case.agent, &case.fence);
+    let given = agent.inbox.iter().filter(|row| row.status == InboxStatus::Processing);
+    let given = given.filter_map(|row| row.processed_at).next_back().unwrap_or(agent.moment.now);
+    let seen = agent.head.as_ref().map_or(agent.moment.now, |head| head.updated_at);
+    let since = match why {
+        Why::NotStarted => given,
+        Why::Lost => seen,
+    };
+    let overdue = Overdue::new(fence.turn_id, fence.epoch, why, since);
+    Command::TakeBack(TakeBack { overdue, holder: None, lost: 0, most: 3, remains: Remains::default() })
 }
 
 /// Every command, ready to be tried.
@@ -98,6 +119,8 @@ fn commands(case: &Case) -> Vec<(&'static str, Command)> {
                 remains: remains.clone(),
             }),
         ),
+        ("take back", take_back(case, Why::NotStarted)),
+        ("take back, lost", take_back(case, Why::Lost)),
         ("expire tools", Command::ExpireTools(fence.turn_id, fence.epoch)),
         ("requeue row", Command::Requeue(fence.turn_id, case.inbox)),
         ("ring", Command::Ring(fence.turn_id, case.inbox)),
@@ -128,6 +151,7 @@ fn cell(case: &Case, command: &Command) -> String {
                 | Outcome::Suspended(_)
                 | Outcome::Reported(_)
                 | Outcome::Released(_)
+                | Outcome::TakenBack(_)
                 | Outcome::Requeued
                 | Outcome::Rung
                 | Outcome::Archived

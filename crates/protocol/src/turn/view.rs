@@ -35,7 +35,8 @@ pub fn profile<'a, C: AsRef<Card>>(
 /// The step that a live turn is in, given the newest that its agent has written. No turn of an agent is younger than the live
 /// one, so that the newest is that turn's if it has any.
 pub fn current_step(live: &Live, newest: Option<Step>) -> Option<StepId> {
-    newest.filter(|step| step.turn_id == live.turn_id).map(|step| step.id)
+    let own = |step: &Step| step.turn_id == live.turn_id && step.phase != super::take_back::PHASE;
+    newest.filter(own).map(|step| step.id)
 }
 
 /// What is asked of a turn (X-01, CM-02): the last instruction that was put into its context for it. What it inherited may

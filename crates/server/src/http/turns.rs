@@ -12,7 +12,7 @@ use cardwire_api::{
     parse,
     questions::QuestionList,
     runs::{UnfinishedRunList, UnfinishedRunOut},
-    turns::{StopIn, StopOut, TurnList, TurnOut, TurnStatus},
+    turns::{StopIn, StopOut, TurnList, TurnOut, TurnStatus, WaitingOut},
     view::ViewOut,
 };
 use cardwire_kernel::{
@@ -58,8 +58,11 @@ pub(crate) async fn dispatch(request: Request) -> Answer {
 }
 
 pub(crate) async fn get(request: Request) -> Answer {
-    let turn = request.state.kernel.turn(request.project()?, request.param("agent_turn_id")?).await?;
-    respond::ok(&TurnOut::from(&turn))
+    let (project, kernel) = (request.project()?, &request.state.kernel);
+    let turn = kernel.turn(project, request.param("agent_turn_id")?).await?;
+    let asked = kernel.target_asked(project, &turn.item.worker_target);
+    let waiting = WaitingOut::new(&turn, asked, kernel.now());
+    respond::ok(&TurnOut { waiting, ..TurnOut::from(&turn) })
 }
 
 pub(crate) async fn view(request: Request) -> Answer {

@@ -25,7 +25,7 @@ use cardwire_kernel::{
         Rejection,
         access::Needed,
         turn::{
-            Command, Fence, Outcome,
+            Command, Fence, Outcome, Proof,
             append::{Append, NewCard},
             claim::Lease,
         },
@@ -198,7 +198,16 @@ pub(super) async fn run<T: Serialize>(
     let remember = request
         .remember(move |outcome: &Outcome| answer(outcome).and_then(|body| remembered(status, &body)))?;
     let kernel = &request.state.kernel;
-    match kernel.turn_command(request.project()?, &request.caller()?, command, remember.as_ref()).await? {
+    let turn = command.turn_id();
+    let done = kernel.turn_command(request.project()?, &request.caller()?, command, remember.as_ref()).await;
+    if let Err(KernelError::Rejected(Rejection::Unauthenticated)) = &done
+        && let Proof::Lease(secret) = request.proof()?
+        && let Some(lost) = kernel.lost_lease(request.project()?, turn, secret).await?
+    {
+        // The token opened the turn a moment ago, and another worker has it since.
+        return Err(Rejection::StaleTurn(turn, lost.epoch.get()).into());
+    }
+    match done? {
         Done::Replayed(answer) => respond::replayed(answer),
         Done::Fresh(outcome) => match answer(&outcome) {
             Some(body) => Ok(respond::json(status, &body)),

@@ -161,7 +161,12 @@ impl Api {
         backend: Backend,
         change: impl FnOnce(ServerConfig) -> ServerConfig,
     ) -> Self {
-        Self::start_on(backend, |store| store, change).await
+        Self::start_on(backend, |store| store, change, Policy::default()).await
+    }
+
+    /// A server whose watchdog has times of its own.
+    pub(crate) async fn start_timed(backend: Backend, watchdog: Policy) -> Self {
+        Self::start_on(backend, |store| store, |config| config, watchdog).await
     }
 
     /// A server, and how many reads its store has answered.
@@ -169,7 +174,7 @@ impl Api {
         let reads = Reads::default();
         let count = Arc::clone(&reads.0);
         let wrap = |store: Arc<dyn Store>| Arc::new(Intercepted::new(store, reads)) as Arc<dyn Store>;
-        let api = Self::start_on(Backend::Sqlite, wrap, |config| config).await;
+        let api = Self::start_on(Backend::Sqlite, wrap, |config| config, Policy::default()).await;
         (api, move || count.load(Ordering::SeqCst))
     }
 
@@ -178,6 +183,7 @@ impl Api {
         backend: Backend,
         wrap: impl FnOnce(Arc<dyn Store>) -> Arc<dyn Store>,
         change: impl FnOnce(ServerConfig) -> ServerConfig,
+        watchdog: Policy,
     ) -> Self {
         let files = tempfile::tempdir().unwrap();
         let (store, database): (Arc<dyn Store>, _) = match backend {
@@ -199,7 +205,7 @@ impl Api {
         let config = KernelConfig {
             clock: Arc::clone(&clock) as Arc<dyn Clock>,
             // Tests say when the watchdog looks.
-            watchdog: Policy { tick: 0, ..Policy::default() },
+            watchdog: Policy { tick: 0, ..watchdog },
             ..KernelConfig::new(Arc::clone(&store))
         };
         let kernel = Kernel::start(config);

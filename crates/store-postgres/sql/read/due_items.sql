@@ -6,7 +6,7 @@ WHERE i.status IN ('pending', 'processing', 'deferred') AND (i.project_id, i.inb
     AND CASE i.status
         WHEN 'pending' THEN i.created_at <= $3
         WHEN 'deferred' THEN i.next_retry_at <= $6
-        ELSE i.processed_at <= $4
+        ELSE i.processed_at <= CASE i.kind WHEN 'turn' THEN $4::bigint ELSE $7::bigint END
     END
 ORDER BY i.project_id, i.inbox_id
 LIMIT $5

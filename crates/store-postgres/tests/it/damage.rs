@@ -88,7 +88,8 @@ async fn a_damaged_inbox_row_is_still_read_and_claimed() {
         let loaded = store.load(&Realm::from(project.clone()), &keys).await.unwrap();
         assert_eq!((loaded.turn.map(|turn| turn.item), loaded.depth), (Some(damaged.clone()), None));
         let now = at(1_000);
-        let horizon = Horizon { dispatched: now, running: now, resume: now, pending: now, processing: now };
+        let horizon =
+            Horizon { dispatched: now, running: now, resume: now, pending: now, processing: now, given: now };
         let due = store.due_items(&horizon, None, 9).await.unwrap();
         assert_eq!(due[0].item, Some(damaged));
     }

@@ -291,8 +291,8 @@ async fn workers_and_the_watchdog_look_only_where_there_is_work() {
         ),
         (
             include_str!("../../sql/read/due_items.sql"),
-            "text, uuid, bigint, bigint, bigint, bigint",
-            "'', '00000000-0000-0000-0000-000000000000', 0, 0, 500, 0",
+            "text, uuid, bigint, bigint, bigint, bigint, bigint",
+            "'', '00000000-0000-0000-0000-000000000000', 0, 0, 500, 0, 0",
             "state_agent_inbox_open",
         ),
         (
@@ -355,7 +355,8 @@ async fn workers_and_the_watchdog_look_only_where_there_is_work() {
     }
     assert!(!plan.contains("Seq Scan") && !plan.contains(" Join "), "{plan}");
     let now = at(1_000_000);
-    let horizon = Horizon { dispatched: now, running: now, resume: now, pending: now, processing: now };
+    let horizon =
+        Horizon { dispatched: now, running: now, resume: now, pending: now, processing: now, given: now };
     assert_eq!(store.due_heads(&horizon, None, 9).await.unwrap(), []);
     assert_eq!(store.due_items(&horizon, None, 9).await.unwrap(), []);
     store.close().await;

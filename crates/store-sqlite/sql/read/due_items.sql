@@ -7,7 +7,7 @@ WHERE (status = 'pending' OR status = 'processing' OR status = 'deferred') AND (
   AND CASE status
         WHEN 'pending' THEN created_at <= ?3
         WHEN 'deferred' THEN next_retry_at <= ?6
-        ELSE processed_at <= ?4
+        ELSE processed_at <= CASE kind WHEN 'turn' THEN ?4 ELSE ?7 END
       END
 ORDER BY project_id, inbox_id
 LIMIT ?5

@@ -89,7 +89,8 @@ async fn a_damaged_inbox_row_is_still_read_claimed_and_put_away() {
         assert_eq!(loaded.turn.map(|turn| turn.item), Some(damaged.clone()));
         assert_eq!(loaded.depth, None);
         let now = at(1_000);
-        let horizon = Horizon { dispatched: now, running: now, resume: now, pending: now, processing: now };
+        let horizon =
+            Horizon { dispatched: now, running: now, resume: now, pending: now, processing: now, given: now };
         let due = store.due_items(&horizon, None, 9).await.unwrap();
         assert_eq!(due.len(), 1);
         assert_eq!(due[0].item, Some(damaged));

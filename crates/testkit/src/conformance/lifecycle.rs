@@ -73,7 +73,8 @@ pub async fn after_close_every_call_answers_unavailable(store: Arc<dyn Store>) {
     unavailable("health", store.health().await);
     let (turn, step, agent) = (case.ids.turn(), step_id("step_1"), agent_id("a"));
     let (all, now) = (RowFilter::default(), at(0));
-    let horizon = Horizon { dispatched: now, running: now, resume: now, pending: now, processing: now };
+    let horizon =
+        Horizon { dispatched: now, running: now, resume: now, pending: now, processing: now, given: now };
     let query = ClaimQuery { worker_target: worker_target("generic"), projects: None, now, limit: 9 };
     let claimed = store.claim(&query, Arc::new(|project, _| Commit::new(project.clone()))).await;
     assert!(matches!(claimed, Err(CommitError::Store(StoreError::Unavailable(_)))), "{claimed:?}");

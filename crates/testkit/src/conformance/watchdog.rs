@@ -7,8 +7,14 @@ use cardwire_store::{Horizon, Store, Watched};
 use std::{fmt::Debug, sync::Arc};
 
 /// Different in every part, so that no part can stand in for another.
-const HORIZON: Horizon =
-    Horizon { dispatched: at(100), running: at(200), resume: at(300), pending: at(400), processing: at(500) };
+const HORIZON: Horizon = Horizon {
+    dispatched: at(100),
+    running: at(200),
+    resume: at(300),
+    pending: at(400),
+    processing: at(500),
+    given: at(600),
+};
 
 /// Every due row must be in the list, which must be in order and without repeats, whatever the page.
 async fn assert_due<K: Ord + Clone + Debug>(
@@ -81,8 +87,14 @@ pub async fn live_heads_are_due_at_the_horizon_of_their_state(store: Arc<dyn Sto
     }
     // Each state by itself: the others' horizons lie before everything.
     let never = at(-1_000_000);
-    let none =
-        Horizon { dispatched: never, running: never, resume: never, pending: never, processing: never };
+    let none = Horizon {
+        dispatched: never,
+        running: never,
+        resume: never,
+        pending: never,
+        processing: never,
+        given: never,
+    };
     for (letter, horizon) in [
         ("d", Horizon { dispatched: HORIZON.dispatched, ..none }),
         ("r", Horizon { running: HORIZON.running, ..none }),
@@ -106,7 +118,7 @@ pub async fn idle_heads_with_turns_waiting_are_due(store: Arc<dyn Store>) {
     assert_due_heads(&case, &HORIZON, &[due]).await;
 }
 
-/// WD-09, WD-10: rows are due at the horizon of their own state.
+/// WD-04, WD-09, WD-10: rows are due at the horizon of their own state; claimed ones that are no turns at one of their own.
 pub async fn rows_are_due_at_the_horizon_of_their_state(store: Arc<dyn Store>) {
     let mut case = Case::new(store).await;
     let far = at(9_999);
@@ -119,6 +131,8 @@ pub async fn rows_are_due_at_the_horizon_of_their_state(store: Arc<dyn Store>) {
         ];
         for (status, created_at, next_retry_at, processed_at) in rows {
             for kind in InboxKind::ALL {
+                let is_given = processed_at.is_some() && *kind != InboxKind::Turn;
+                let processed_at = if is_given { Some(by(HORIZON.given)) } else { processed_at };
                 let box_id = case.ids.card_box();
                 let times = turn_item(&mut case.ids, "a", box_id);
                 let item =

@@ -133,6 +133,7 @@ impl Generator {
             resume: self.some_time_ago(),
             pending: self.some_time_ago(),
             processing: self.some_time_ago(),
+            given: self.some_time_ago(),
         }
     }
 

@@ -89,10 +89,11 @@ fn those_who_come_next_know_what_a_person_said() {
         let paused = server.post(RUN, body).json();
         answer(server, &paused["questions"][0], &json!("Red, please."));
         assert_eq!(ended(server, text(&paused["agent_turn_id"]))["status"], "success");
+        // F-11: the question comes first, whatever was said on the way.
         let expected = [
+            ("human", "Paint the boat."),
             ("human", "Red, please."),
             ("ai", "Red it is."),
-            ("human", "Paint the boat."),
             ("ai", "Painted."),
         ];
         assert_eq!(said(server, "s1"), pairs(&expected));

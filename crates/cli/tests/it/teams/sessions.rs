@@ -6,7 +6,7 @@ use super::{
 };
 use serde_json::{Value, json};
 
-/// ST-05, ST-07, ST-11
+/// ST-05, ST-07, ST-11, F-11
 #[test]
 fn the_second_run_of_a_session_knows_the_first_once() {
     let team = crew(
@@ -26,7 +26,11 @@ fn the_second_run_of_a_session_knows_the_first_once() {
         assert_eq!(second.count("Alpha answers."), 1, "{second:#?}");
         let session = stage.session("s1");
         let people = |message: &&Value| message["role"] == "human";
-        assert_eq!(session["messages"].as_array().unwrap().iter().filter(people).count(), 2, "{session:#}");
+        let messages = session["messages"].as_array().unwrap();
+        assert_eq!(messages.iter().filter(people).count(), 2, "{session:#}");
+        // F-11, ST-14: each question stands before what the team said to it.
+        let roles: Vec<_> = messages.iter().map(|message| message["role"].as_str().unwrap()).collect();
+        assert_eq!(roles, ["human", "ai", "ai", "human", "ai", "ai"], "{session:#}");
     });
 }
 

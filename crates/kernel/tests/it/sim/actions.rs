@@ -372,6 +372,7 @@ async fn work_on(world: Rc<World>, worker: usize, mut held: Held, verb: Verb) {
                 | Outcome::Requeued
                 | Outcome::Rung
                 | Outcome::Archived
+                | Outcome::TakenBack(_)
                 | Outcome::Nothing => {}
             }
             world.workers.borrow_mut()[worker].push(held);

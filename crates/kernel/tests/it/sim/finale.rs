@@ -5,7 +5,7 @@ mod context;
 
 use super::world::{World, caller, target};
 use cardwire_kernel::{
-    ClaimRequest, KernelError,
+    ClaimRequest, KernelError, Recover,
     protocol::{
         Rejection,
         turn::{
@@ -51,7 +51,7 @@ pub(super) async fn drain(world: Rc<World>) -> Result<(), String> {
             wait: Duration::ZERO,
             projects: None,
             start: true,
-            recover: false,
+            recover: Recover::Nothing,
             holding: vec![],
         };
         let leases =

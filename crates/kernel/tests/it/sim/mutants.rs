@@ -78,6 +78,10 @@ pub(super) enum Mutant {
     GoneParentIsTold,
     /// Turns below a root are not counted.
     TreeNotCounted,
+    /// A turn that is taken back from its worker keeps its epoch.
+    TakeBackKeepsEpoch,
+    /// Nobody records that a worker lost its turn.
+    LostAttemptUnrecorded,
 }
 
 impl Mutant {
@@ -114,6 +118,8 @@ impl Mutant {
         Self::BranchDispatchedTwice,
         Self::GoneParentIsTold,
         Self::TreeNotCounted,
+        Self::TakeBackKeepsEpoch,
+        Self::LostAttemptUnrecorded,
     ];
 }
 
@@ -320,6 +326,21 @@ pub(super) async fn bend_commit(shared: &Shared, store: &dyn Store, mut commit: 
                 commit.events.retain(|event| event.kind != EventKind::AgentTask);
             }
         }
+        Mutant::TakeBackKeepsEpoch if records_loss(&commit) => {
+            for write in &mut commit.writes {
+                match write {
+                    Write::MoveHead { guard, to, .. } => to.epoch = guard.epoch,
+                    Write::UpdateInbox { item, .. } => {
+                        item.epoch = item.epoch.map(|epoch| cardwire_model::TurnEpoch::new(epoch.get() - 1));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Mutant::LostAttemptUnrecorded if records_loss(&commit) => {
+            commit.writes.retain(|write| !matches!(write, Write::CreateStep(_)));
+        }
+        Mutant::TakeBackKeepsEpoch | Mutant::LostAttemptUnrecorded => {}
         Mutant::LastComeFirstServed | Mutant::ClaimLeavesRow | Mutant::RebuildForgetsEpoch => {}
         Mutant::JoinedTwice
         | Mutant::JoinedUntold
@@ -341,6 +362,11 @@ pub(super) async fn bend_commit(shared: &Shared, store: &dyn Store, mut commit: 
         }
     }
     commit
+}
+
+/// Whether a worker loses its turn.
+fn records_loss(commit: &Commit) -> bool {
+    commit.writes.iter().any(|write| matches!(write, Write::CreateStep(step) if step.phase == "taken_back"))
 }
 
 async fn rung_head(

@@ -15,7 +15,7 @@ pub(crate) use batches::wrong_entries;
 use cardwire_kernel::protocol::turn::claim::{Lease, LeaseKind};
 use cardwire_model::{
     AgentId, BoxId, CardId, Commit, EventKind, Hash256, Head, InboxItem, InboxKind, InboxStatus, NewEvent,
-    Realm, Timestamp, TurnEpoch, TurnId, Write,
+    Realm, Timestamp, TurnEpoch, TurnId, Write, limits,
 };
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
@@ -35,6 +35,8 @@ pub(super) struct Observer {
     open_calls: HashSet<(TurnId, String)>,
     /// Turns that a turn has started, without those of batches.
     children: HashMap<TurnId, Vec<TurnId>>,
+    /// How often a turn was taken back from the worker that was given it.
+    lost_attempts: HashMap<TurnId, u32>,
     batches: Batches,
     /// Seen before what they are about.
     early: Vec<early::Early>,
@@ -108,6 +110,7 @@ impl Observer {
             self.batches_before(commit);
             self.invariant_3_a_stale_holder_changes_nothing(commit, author, current);
         }
+        self.invariants_2_and_21_a_turn_that_is_taken_back(commit);
         let mut replaced = vec![];
         let mut ended_now = HashSet::new();
         for write in &commit.writes {
@@ -331,6 +334,39 @@ impl Observer {
         model.tasks += 1;
         if model.tasks > 1 {
             self.fail(format!("invariant 4: {turn} has two task events"));
+        }
+    }
+
+    /// WD-04, WD-05: its epoch rises, or its old holder could still write; and it is not given away for ever.
+    fn invariants_2_and_21_a_turn_that_is_taken_back(&mut self, commit: &Commit) {
+        let taken_back = |write: &Write| match write {
+            Write::UpdateInbox { from: InboxStatus::Processing, item }
+                if item.status == InboxStatus::Pending =>
+            {
+                let why = ["claim_not_started", "worker_lost"];
+                let why = why.into_iter().find(|why| item.reason.as_deref() == Some(why));
+                why.map(|why| (item.turn_id, why))
+            }
+            _ => None,
+        };
+        let moved = |write: &Write| match write {
+            Write::MoveHead { guard, to, .. } => Some(to.epoch > guard.epoch),
+            _ => None,
+        };
+        let Some((turn, why)) = commit.writes.iter().find_map(taken_back) else { return };
+        // A head that was lost is made anew, with rows as they were.
+        let Some(has_risen) = commit.writes.iter().find_map(moved) else { return };
+        self.count(why);
+        if !has_risen {
+            self.fail(format!("invariant 2: {turn} was taken back, and its epoch stays"));
+        }
+        let lost = self.lost_attempts.entry(turn).or_default();
+        *lost += 1;
+        if *lost >= limits::TURN_ATTEMPTS {
+            self.fail(format!(
+                "invariant 21: {turn} is offered again after {} attempts",
+                limits::TURN_ATTEMPTS
+            ));
         }
     }
 

@@ -177,8 +177,7 @@ fn st_09_of_all_reaches_into_a_box_the_longest_is_read() {
 /// A turn that begins at a moment, and ends well.
 fn ends(world: &mut World, began: i64) -> bool {
     let answer = CanonicalJson::string("done").unwrap();
-    let id = cardwire_model::TurnId::from_uuid(::uuid::Uuid::from_u128(9));
-    let pair = turn::exchange(id, None, &[], answer);
+    let pair = turn::exchange(&super::exchange::ended(9, "{}"), None, &[], answer);
     world.prepare(&pair);
     let moment = world.moment();
     let commit = turn::remember(&world.state, Timestamp::from_micros(began), &pair, &moment).unwrap();

@@ -130,6 +130,13 @@ impl Api {
         leases.into_iter().find(|lease| lease.turn == turn.id).unwrap()
     }
 
+    /// A turn of an agent that runs, with a worker of this name.
+    pub(crate) async fn claimed_by(&self, agent: &str, worker: &str) -> Leased {
+        let turn = self.dispatch(agent).await;
+        let leases = self.claim_with(json!({ "worker_id": worker, "start": true })).await;
+        leases.into_iter().find(|lease| lease.turn == turn.id).unwrap()
+    }
+
     /// A turn of an agent that runs.
     pub(crate) async fn running(&self, agent: &str) -> Leased {
         let leased = self.leased(agent).await;

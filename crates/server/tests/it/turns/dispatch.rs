@@ -192,11 +192,12 @@ async fn turns_wait_behind_each_other_in_order(api: Api) {
 
 /// DP-09, WD-01: 3 if the first was reaped.
 async fn the_epoch_rises_once_more_after_a_reap(api: Api) {
-    let (first, second) = (api.dispatch("a1").await, api.dispatch("a1").await);
-    assert_eq!(api.tick(31).await, [("reap".to_owned(), first.id.clone())]);
+    let first = api.running("a1").await;
+    let second = api.dispatch("a1").await;
+    assert_eq!(api.tick(301).await, [("reap".to_owned(), first.turn.clone())]);
     let head = api.head("a1").await;
     assert_eq!((&head["turn_epoch"], &head["active_agent_turn_id"]), (&json!(3), &json!(second.id)));
-    assert_eq!(api.turn(&first.id).await["status"], "timeout");
+    assert_eq!(api.turn(&first.turn).await["status"], "failed");
 }
 
 /// DP-10: the same request under the same name is one turn.

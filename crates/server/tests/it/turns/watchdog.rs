@@ -1,10 +1,13 @@
 //! The watchdog, at moments of our choice (WD-01..WD-13, API-14).
 
-use crate::support::{Api, on_both};
+use crate::support::{Api, Backend, on_both};
+use cardwire_kernel::protocol::watchdog::Policy;
 use serde_json::{Value, json};
 
 on_both! {
-    a_turn_nobody_starts_is_rung_for_and_then_taken_away;
+    work_that_nobody_claims_waits;
+    a_claim_without_a_start_is_taken_back;
+    the_last_claim_without_a_start_ends_the_turn;
     a_silent_turn_is_taken_away;
     a_taken_turn_leaves_a_deliverable_and_a_step;
     a_claimed_turn_that_was_never_started_goes_back;
@@ -18,8 +21,91 @@ fn done(action: &str, turn: &str) -> (String, String) {
     (action.to_owned(), turn.to_owned())
 }
 
-/// WD-04, W-04, W-05: ticks at 11, 22 and 31 seconds.
-async fn a_turn_nobody_starts_is_rung_for_and_then_taken_away(api: Api) {
+/// F-03, WD-04: ticks at 11, 22, 31 s and one hour ring, and nothing else; then it can be claimed.
+async fn work_that_nobody_claims_waits(api: Api) {
+    let turn = api.dispatch("a1").await;
+    for seconds in [11, 22, 33, 3_600] {
+        assert_eq!(api.tick(seconds).await, [done("ring", &turn.id)], "{seconds}");
+    }
+    let waiting = api.turn(&turn.id).await;
+    assert_eq!((&waiting["status"], &waiting["worker_id"]), (&json!("dispatched"), &Value::Null));
+    let leased = &api.claim_with(json!({ "start": true })).await[0];
+    assert_eq!((&leased.turn, leased.epoch), (&turn.id, 1));
+    api.finish(leased, "success").await;
+    assert_eq!((api.told("agent.task").await.len(), api.items("state/inbox").await.len()), (1, 1));
+}
+
+/// F-03, WD-04, NF-03: taken back after 30 s and offered again; whoever had it is refused, also when another one has it.
+async fn a_claim_without_a_start_is_taken_back(api: Api) {
+    let first = api.leased("a1").await;
+    assert!(api.tick(25).await.is_empty());
+    assert_eq!(api.tick(31).await, [done("take_back", &first.turn)]);
+    let before = api.everything().await;
+    for verb in [":start", ":heartbeat"] {
+        api.verb(&first, verb, json!({})).await.expect_error(409, "stale_turn");
+    }
+    assert_eq!(api.everything().await, before);
+    let second = &api.claim_with(json!({ "worker_id": "worker 2" })).await[0];
+    assert_eq!((&second.turn, second.epoch), (&first.turn, first.epoch + 1));
+    api.verb(&first, ":start", json!({})).await.expect_error(409, "stale_turn");
+    // Nor does the old secret open the new lease.
+    let pretends = json!({ "turn_epoch": second.epoch });
+    api.verb(&first, ":start", pretends).await.expect_error(409, "stale_turn");
+    api.verb(second, ":start", json!({})).await.expect(200);
+    api.finish(second, "success").await;
+    assert_eq!((api.told("agent.task").await.len(), api.items("state/inbox").await.len()), (1, 1));
+    let steps = api.items("state/steps?phase=taken_back").await;
+    assert_eq!((steps.len(), &steps[0]["turn_epoch"]), (1, &json!(first.epoch)));
+    let told = &steps[0]["metadata"];
+    assert_eq!((&told["reason"], &told["worker_id"]), (&json!("claim_not_started"), &json!("worker 1")));
+    assert_eq!((&told["attempt"], &told["max_attempts"]), (&json!(1), &json!(3)));
+}
+
+/// WD-04: three claims, or as many as the profile allows, and it ends as if nobody had served it.
+async fn the_last_claim_without_a_start_ends_the_turn(api: Api) {
+    let turn = api.dispatch("a1").await;
+    for attempt in 1..=3 {
+        assert_eq!(api.claim().await[0].epoch, attempt, "{attempt}");
+        api.clock.advance(31);
+        let ends = if attempt == 3 { "idle" } else { "dispatched" };
+        assert_eq!(api.tick(0).await, [done("take_back", &turn.id)]);
+        assert_eq!(api.head("a1").await["status"], ends);
+    }
+    let ended = api.turn(&turn.id).await;
+    assert_eq!((&ended["status"], &ended["error"]), (&json!("timeout"), &json!("dispatch_timeout")));
+    assert_eq!((api.told("agent.task").await.len(), api.items("state/inbox").await.len()), (1, 1));
+    let body = json!({ "worker_target": "w1", "system_prompt": "Once.", "max_attempts": 1 });
+    let put = api.with(&api.admin, "PUT", "/projects/p1/profiles/Once", &body.to_string()).await.expect(201);
+    assert_eq!(put["max_attempts"], 1);
+    let once = json!({ "agent_id": "a2", "profile_name": "Once" });
+    api.post("/projects/p1/agents", once).await.expect(201);
+    let order = json!({
+        "agent_id": "a2", "profile_box_id": put["profile_box_id"], "context_box_id": api.context("x").await,
+    });
+    let turn = api.send_turn(&order).await.expect(201)["agent_turn_id"].as_str().unwrap().to_owned();
+    assert_eq!(api.claim().await.len(), 1);
+    assert_eq!(api.tick(31).await, [done("take_back", &turn)]);
+    assert_eq!(api.turn(&turn).await["status"], "timeout");
+}
+
+/// WD-04: what is no number of attempts is refused, with the field named.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_profile_with_a_wrong_number_of_attempts_is_refused() {
+    let api = Api::start(Backend::Sqlite).await;
+    for wrong in [json!(0), json!(-1), json!(101), json!("three"), json!(1.5)] {
+        let body = json!({ "worker_target": "w", "system_prompt": "x", "max_attempts": wrong });
+        let refused = api.with(&api.admin, "PUT", "/projects/p1/profiles/Bad", &body.to_string()).await;
+        refused.expect_error(400, "bad_request");
+        assert_eq!(refused.json()["error"]["detail"]["field"], "max_attempts", "{wrong}");
+    }
+    api.get("/projects/p1/profiles/Bad").await.expect_error(404, "not_found");
+}
+
+/// WD-04, W-04, W-05: ticks at 11, 22 and 31 seconds, where a time-out is set.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn where_a_time_out_is_set_a_turn_nobody_claims_is_taken_away() {
+    let policy = Policy { dispatched_timeout: 30, ..Policy::default() };
+    let api = Api::start_timed(Backend::Sqlite, policy).await;
     let turn = api.dispatch("a1").await;
     let head = api.head("a1").await;
     assert!(api.tick(4).await.is_empty());
@@ -108,7 +194,7 @@ async fn a_taken_turn_leaves_a_deliverable_and_a_step(api: Api) {
     assert_eq!(api.turn(&leased.turn).await["deliverable_card_id"], mine);
 }
 
-/// WD-09, for a worker that was given a report to resume and never did.
+/// WD-04, WD-09, for a worker that was given a report to resume and never did.
 async fn a_claimed_turn_that_was_never_started_goes_back(api: Api) {
     let leased = api.running("a1").await;
     api.verb(&leased, ":suspend", json!({ "waiting_tool_call_ids": ["c1"] })).await.expect(200);
@@ -119,12 +205,14 @@ async fn a_claimed_turn_that_was_never_started_goes_back(api: Api) {
         (rows[0]["status"].as_str().unwrap().to_owned(), rows[0]["processed_at"].clone())
     };
     assert_eq!(row().await.0, "processing");
-    assert!(api.tick(299).await.is_empty());
-    assert_eq!(api.tick(301).await, [done("requeue", &leased.turn)]);
+    assert!(api.tick(25).await.is_empty());
+    assert_eq!(api.tick(301).await, [done("take_back", &leased.turn)]);
     assert_eq!(row().await, ("pending".to_owned(), Value::Null));
+    api.verb(first, ":start", json!({})).await.expect_error(409, "stale_turn");
     let second = &api.claim_with(json!({ "worker_id": "worker 2" })).await[0];
     assert_eq!((&second.turn, &second.lease["kind"]), (&leased.turn, &json!("resume")));
-    api.verb(first, ":start", json!({})).await.expect_error(401, "unauthenticated");
+    assert_eq!(second.epoch, first.epoch + 1);
+    api.verb(first, ":start", json!({})).await.expect_error(409, "stale_turn");
     api.verb(second, ":start", json!({})).await.expect(200);
     api.finish(second, "success").await;
 }
@@ -165,7 +253,12 @@ async fn one_task_event_per_turn(api: Api) {
     }
     let leased = api.claim_with(json!({ "start": true })).await.remove(0);
     api.finish(&leased, "success").await;
-    api.tick(31).await;
+    for _ in 0..3 {
+        // The second is given away three times, and never started.
+        api.claim().await;
+        api.clock.advance(31);
+        api.tick(0).await;
+    }
     let leased = api.claim_with(json!({ "start": true })).await.remove(0);
     let path = format!("/projects/p1/turns/{}:stop", leased.turn);
     let (stopped, finished) = tokio::join!(
@@ -204,8 +297,8 @@ async fn a_tick_by_hand_is_recorded(api: Api) {
 
 /// WD, API-14: `?now=` is as good as the body, and both must agree.
 async fn the_moment_of_a_tick_may_be_in_the_query(api: Api) {
-    let turn = api.dispatch("a1").await;
-    let (soon, late) = (api.kernel.now().plus_seconds(1), api.kernel.now().plus_seconds(31));
+    let leased = api.running("a1").await;
+    let (soon, late) = (api.kernel.now().plus_seconds(1), api.kernel.now().plus_seconds(301));
     let (empty, same) = (json!({}), json!({ "now": late.to_string() }));
     let path = |now: &str| format!("/admin/watchdog:tick?now={now}");
     let differs = json!({ "now": soon.to_string() });
@@ -215,12 +308,12 @@ async fn the_moment_of_a_tick_may_be_in_the_query(api: Api) {
     for bad in ["yesterday", "", "7"] {
         api.post(&path(bad), empty.clone()).await.expect_error(400, "bad_request");
     }
-    assert_eq!(api.head("a1").await["status"], "dispatched", "nothing was done");
+    assert_eq!(api.head("a1").await["status"], "running", "nothing was done");
     let report = api.post_raw(&path(&late.to_string()), "").await.expect(200);
     assert_eq!(report["now"], late.to_string());
     assert_eq!(
         (&report["actions"][0]["action"], &report["actions"][0]["agent_turn_id"]),
-        (&json!("reap"), &json!(turn.id))
+        (&json!("reap"), &json!(leased.turn))
     );
     assert_eq!(api.post(&path(&late.to_string()), same).await.expect(200)["now"], late.to_string());
     let document = api.get("/openapi.json").await.expect(200);

@@ -7,7 +7,7 @@ use crate::sim::{
     world::{Held, WORKERS, World, caller, target},
 };
 use cardwire_kernel::{
-    ClaimRequest, KernelError,
+    ClaimRequest, KernelError, Recover,
     protocol::turn::claim::{Lease, LeaseKind},
 };
 use cardwire_model::{InboxKind, InboxStatus, Status};
@@ -38,6 +38,11 @@ pub(super) async fn claim(world: Rc<World>) {
     if is_lost {
         // A worker of its own, which asks for nothing else meanwhile.
         request.worker_id = format!("lost {}", world.kernel().ids().uuid());
+    }
+    if world.shared.chance(300) {
+        request.recover = Recover::Target;
+        // What goes wrong there is done by the next one.
+        let _ = world.kernel().take_silent(&caller(), &request).await;
     }
     let Ok(leases) = world.kernel().claim_now(&caller(), &request).await else { return };
     if is_lost {
@@ -95,7 +100,7 @@ fn request(world: &World, worker: usize) -> ClaimRequest {
         wait: Duration::ZERO,
         projects: None,
         start: world.shared.chance(500),
-        recover: false,
+        recover: Recover::Nothing,
         holding: vec![],
     }
 }
