@@ -383,24 +383,6 @@ fn due_by(agent: &TestAgent, policy: &Policy) -> Vec<Command> {
     commands.collect()
 }
 
-/// F-03, WD-04: without a time-out of the operator's, work that nobody serves waits, and is rung for all the time.
-#[test]
-fn a_turn_that_nobody_claims_waits_and_is_rung_for() {
-    let mut agent = TestAgent::new();
-    let turn = agent.dispatch().turn_id;
-    for seconds in [11, 11, 9, 3_600, 24 * 3_600] {
-        agent.later(seconds);
-        for command in due(&agent) {
-            assert!(matches!(command, Command::Ring(..)), "{command:?}");
-            assert_eq!(agent.run(&command), Ok(Outcome::Rung));
-        }
-        let live = agent.head.as_ref().unwrap().live.as_ref().unwrap();
-        assert_eq!((live.state, live.rung_at), (LiveState::Dispatched, Some(agent.moment.now)));
-    }
-    assert_eq!((agent.claim(true).leases.len(), agent.epoch().get()), (1, 1));
-    assert_eq!((agent.inbox.len(), agent.task_events(turn)), (1, 0));
-}
-
 /// WD-04, W-04, W-05: where a time-out is set, rings at 11 s and 22 s, the end at 31 s, and one row all the time.
 #[test]
 fn where_a_time_out_is_set_a_turn_that_nobody_claims_is_taken_away() {

@@ -1,6 +1,7 @@
 //! Take back: a turn goes back to where it waits for a worker, because the worker that was given it has not started it
-//! (WD-04), or has not been heard of since (WD-05). Each time it is given away counts as an attempt; after the last one
-//! the turn ends like one that nobody served.
+//! (WD-04), or has not been heard of since (WD-05).
+//! Invariant 21: each time that comes to nothing is a lost attempt; after the last one the turn ends like one that nobody
+//! served.
 //!
 //! The epoch rises, as with every other way in which a holder loses its turn: a late start of the old holder is refused
 //! by the same fence as all its other words (invariants 2 and 3), with no rule of its own.

@@ -22,6 +22,29 @@ fn overdue(agent: &TestAgent) -> Option<Overdue> {
     })
 }
 
+/// F-03, WD-04: without a time-out of the operator's, work that nobody serves waits, and is rung for all the time.
+#[test]
+fn a_turn_that_nobody_claims_waits_and_is_rung_for() {
+    let (mut agent, policy) = (TestAgent::new(), Policy::default());
+    let turn = agent.dispatch().turn_id;
+    for seconds in [11, 11, 9, 3_600, 24 * 3_600] {
+        agent.later(seconds);
+        let (head, row) = (agent.head.clone().unwrap(), agent.row(turn).cloned().unwrap());
+        let of_head = watchdog::due_head(&head, Some(&row), &policy, agent.moment.now);
+        let of_row = watchdog::due_item(&row, Some(&head), &policy, agent.moment.now);
+        let due: Vec<_> = of_head.into_iter().chain(of_row).collect();
+        assert!(!due.is_empty(), "{seconds}");
+        for due in due {
+            let Due::Turn(command @ Command::Ring(..)) = due else { panic!("{due:?}") };
+            assert_eq!(agent.run(&command), Ok(Outcome::Rung));
+        }
+        let live = agent.head.as_ref().unwrap().live.as_ref().unwrap();
+        assert_eq!((live.state, live.rung_at), (LiveState::Dispatched, Some(agent.moment.now)));
+    }
+    assert_eq!((agent.claim(true).leases.len(), agent.epoch().get()), (1, 1));
+    assert_eq!((agent.inbox.len(), agent.task_events(turn)), (1, 0));
+}
+
 /// The command, as the kernel makes it.
 fn taking_back(agent: &TestAgent, overdue: Overdue) -> Command {
     let lost = agent.steps.iter().filter(|step| step.phase == PHASE).count() as u32;
