@@ -123,8 +123,13 @@ pub fn contexts(raw: Option<&RawValue>) -> Result<BTreeMap<String, String>, Inva
 
 /// The same refusal, of a field inside another.
 pub fn within(prefix: &str, invalid: Invalid) -> Invalid {
-    let field = format!("{prefix}/{}", invalid.field_name());
-    invalid.at(field)
+    match invalid.field_name() {
+        json::BODY => invalid.at(prefix),
+        field => {
+            let field = format!("{prefix}/{field}");
+            invalid.at(field)
+        }
+    }
 }
 
 #[cfg(test)]
@@ -145,7 +150,7 @@ mod tests {
         let error = |text: &str| body::<AppendIn>(text.as_bytes()).unwrap_err().to_string();
         assert_eq!(
             error(r#"{"card_ids":["a",1]}"#),
-            "card_ids[1]: invalid type: integer `1`, expected a string"
+            "card_ids/1: invalid type: integer `1`, expected a string"
         );
         assert!(
             error(r#"{"card_ids":[],"x":1}"#).starts_with("x: unknown field `x`"),
@@ -190,9 +195,9 @@ mod tests {
     fn a_list_does_not_pass_for_an_object() {
         let refused = |text: &str| body::<PatchIn>(text.as_bytes()).unwrap_err().field_name().to_owned();
         assert_eq!(refused(r#"{"messages":[]}"#), "messages");
-        assert_eq!(refused(r#"{"messages":{"append":[["m1","human","hi"]]}}"#), "messages/append[0]");
+        assert_eq!(refused(r#"{"messages":{"append":[["m1","human","hi"]]}}"#), "messages/append/0");
         assert_eq!(refused(r#"{"finish_agent":["a","completed"]}"#), "finish_agent");
-        assert_eq!(refused(r#"{"messages":{"append":[{"role":7}]}}"#), "messages/append[0]/role");
+        assert_eq!(refused(r#"{"messages":{"append":[{"role":7}]}}"#), "messages/append/0/role");
         let fine = r#"{"messages":{"append":[{"role":"human","content":{"raw": 1}}]},"todo":null}"#;
         assert!(body::<PatchIn>(fine.as_bytes()).is_ok());
     }

@@ -5,7 +5,7 @@
 //! several documents, keys that are no texts, numbers with leading zeros.
 //! Invariant: the work is bounded by the size of the body and of a card, whatever aliases refer to.
 
-use cardwire_model::{Invalid, limits};
+use cardwire_model::{Invalid, json, limits};
 use granit_parser::{Event, Marker, Parser, ScalarStyle};
 use std::{
     collections::{HashMap, HashSet},
@@ -220,18 +220,11 @@ impl Writer {
 
     /// A refusal with its place: members from the root, and the line for people.
     fn error(&self, mark: &Marker, reason: &str) -> Invalid {
-        let mut pointer = "body".to_owned();
-        for open in &self.open {
-            let step = match &open.place {
-                Place::List(index) => index.to_string(),
-                Place::Object { at, .. } => at.clone().unwrap_or_default(),
-            };
-            pointer.push('/');
-            // Only the start of a long key: the message is for people.
-            let step = step.replace('~', "~0").replace('/', "~1");
-            pointer.extend(step.chars().filter(|c| !c.is_control()).take(64));
-        }
-        Invalid::field(pointer.trim_end_matches('/'), format!("line {}: {reason}", mark.line()))
+        let steps = self.open.iter().filter_map(|open| match &open.place {
+            Place::List(index) => Some(index.to_string()),
+            Place::Object { at, .. } => at.clone(),
+        });
+        Invalid::field(json::place(json::BODY, steps), format!("line {}: {reason}", mark.line()))
     }
 }
 

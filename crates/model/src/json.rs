@@ -8,11 +8,13 @@ mod members;
 mod number;
 mod objects;
 mod parse;
+mod place;
 mod read;
 mod write;
 
 use crate::Invalid;
 pub use members::Members;
+pub use place::{BODY, place};
 pub use read::read;
 use serde::{Serialize, Serializer};
 use std::{fmt, sync::Arc};

@@ -88,24 +88,25 @@ fn an_alias_is_what_it_refers_to() {
 /// API-06
 #[test]
 fn what_cannot_be_json_is_refused_with_its_place() {
-    refused("a:\n  k: 1\n  b: 2\n  k: 3\n", "body/a/k: line 4: duplicate key");
-    refused("a: [1, {k: 1, \"k\": 2}]", "body/a/1/k: line 1: duplicate key");
-    refused("a: !!str 1", "body/a: line 1: tags (`!…`) are not supported; quote what is a text");
-    refused("a: !Secret {b: 1}", "body/a: line 1: tags (`!…`) are not supported; quote what is a text");
-    refused("base: &b {x: 1}\nmore:\n  <<: *b\n", "body/more: line 3: merge keys (`<<`) are not supported");
+    refused("a:\n  k: 1\n  b: 2\n  k: 3\n", "a/k: line 4: duplicate key");
+    refused("a: [1, {k: 1, \"k\": 2}]", "a/1/k: line 1: duplicate key");
+    refused("a: !!str 1", "a: line 1: tags (`!…`) are not supported; quote what is a text");
+    refused("a: !Secret {b: 1}", "a: line 1: tags (`!…`) are not supported; quote what is a text");
+    refused("base: &b {x: 1}\nmore:\n  <<: *b\n", "more: line 3: merge keys (`<<`) are not supported");
     refused("? [a]\n: 1\n", "body: line 1: a key must be a text");
     refused("~: 1\n", "body: line 1: a key must be a text");
     refused("a: &x 1\n*x : 2\n", "body: line 2: a key must be a text");
     refused("a: 1\n---\nb: 2\n", "body: line 2: one document only, please");
-    refused("a: &x [1, *x]\n", "body/a/1: line 1: refers to itself");
-    refused("a: .inf\n", "body/a: line 1: JSON has no such number");
-    refused("a: 007\n", "body/a: line 1: a number with leading zeros; quote it if it is a text");
-    refused("a: 0xfffffffffffffffff\n", "body/a: line 1: a number past 64 bits");
+    refused("a: &x [1, *x]\n", "a/1: line 1: refers to itself");
+    refused("a: .inf\n", "a: line 1: JSON has no such number");
+    refused("a: 007\n", "a: line 1: a number with leading zeros; quote it if it is a text");
+    refused("a: 0xfffffffffffffffff\n", "a: line 1: a number past 64 bits");
     for broken in
         ["a: [1", "a: 'x", "a:\n\tb: 1", "a: *nothing", "a: b: c", "{---", "a: \"\\q\"", "- a\nb: 1", "@"]
     {
         let message = to_json(broken).unwrap_err().to_string();
-        assert!(message.starts_with("body") && message.contains("line "), "{broken}: {message}");
+        let place = message.split(": line ").next().unwrap();
+        assert!(["body", "a", "a/0", "1"].contains(&place), "{broken}: {message}");
     }
 }
 

@@ -102,7 +102,7 @@ fn a_document_that_cannot_be_is_said_with_its_place() {
         let put =
             |kind: &str, text: &str| home.cardwire_with(&[kind, "put", "-p", "p1", "-", "--name", "x"], text);
         put("tool", "description: [").failed(2, "line 1");
-        put("tool", "description: a\ndescription: b\n").failed(2, "body/description: line 2: duplicate key");
+        put("tool", "description: a\ndescription: b\n").failed(2, "description: line 2: duplicate key");
         put("tool", "descripton: a").failed(2, "descripton: is not known");
         put("tool", r#"{"name": "y"}"#).failed(2, "must be the name in the path");
         put("team", "process: chaotic\nagents: [{id: a}]").failed(2, "process: must be one of sequential");

@@ -1,6 +1,6 @@
 //! One pass from JSON text to canonical text.
 
-use super::number;
+use super::{number, place};
 use crate::{Invalid, limits};
 use std::{borrow::Cow, cmp::Ordering};
 
@@ -37,19 +37,7 @@ impl Step<'_> {
 
 impl<'a> Parser<'a> {
     fn error(&self, reason: &str) -> Invalid {
-        let mut pointer = self.field.to_owned();
-        for step in &self.path {
-            pointer.push('/');
-            // Only the start of a long key: the message is for people.
-            pointer.extend(
-                step.text()
-                    .replace('~', "~0")
-                    .replace('/', "~1")
-                    .chars()
-                    .filter(|c| !c.is_control())
-                    .take(64),
-            );
-        }
+        let pointer = place(self.field, self.path.iter().map(Step::text));
         Invalid::field(pointer, reason)
     }
 

@@ -1,8 +1,9 @@
 //! From JSON text to typed values, with the field named in every refusal (API-06, SEC-08).
 
-use super::objects::Objects;
+use super::{BODY, objects::Objects, place};
 use crate::{Invalid, nearest};
 use serde::de::DeserializeOwned;
+use serde_path_to_error::Segment;
 
 /// Reads what somebody sent. An object is an object at every depth, and `whole` is what the text as a whole is called.
 pub fn read<T: DeserializeOwned>(text: &str, whole: &str) -> Result<T, Invalid> {
@@ -15,20 +16,27 @@ pub fn read<T: DeserializeOwned>(text: &str, whole: &str) -> Result<T, Invalid> 
     }
     let mut reader = serde_json::Deserializer::from_str(text);
     let value = serde_path_to_error::deserialize(Objects(&mut reader)).map_err(|error| {
-        let path = error.path().to_string();
-        let path = if path == "." { String::new() } else { path.replace('.', "/") };
-        // Where a text ends before a name does, only what is around it is known.
-        let path = path.strip_suffix('?').map_or(path.as_str(), |around| around.trim_end_matches('/'));
-        let reason = reason(error.inner());
-        match reason.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`')) {
-            Some(name) if path.is_empty() => Invalid::field(name, "is required"),
-            Some(name) => Invalid::field(format!("{path}/{name}"), "is required"),
-            None if path.is_empty() => Invalid::field(whole, reason),
-            None => Invalid::field(path, reason),
+        let mut steps: Vec<String> = error.path().iter().filter_map(step).collect();
+        let mut reason = reason(error.inner());
+        let missing = reason.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`'));
+        if let Some(name) = missing {
+            steps.push(name.to_owned());
+            reason = "is required".to_owned();
         }
+        Invalid::field(if steps.is_empty() { whole.to_owned() } else { place(BODY, steps) }, reason)
     })?;
     reader.end().map_err(|error| Invalid::field(whole, reason(&error)))?;
     Ok(value)
+}
+
+/// Where a text ends before a name does, only what is around it is known.
+fn step(segment: &Segment) -> Option<String> {
+    match segment {
+        Segment::Seq { index } => Some(index.to_string()),
+        Segment::Map { key } => Some(key.clone()),
+        Segment::Enum { variant } => Some(variant.clone()),
+        Segment::Unknown => None,
+    }
 }
 
 /// serde_json's words without the position, which says little about a body that no person typed.
@@ -113,7 +121,7 @@ mod tests {
             ("[]", "body"),
             (r#"{"inner":[]}"#, "inner"),
             (r#"{"inner":[1]}"#, "inner"),
-            (r#"{"list":[{"n":1},[1]]}"#, "list[1]"),
+            (r#"{"list":[{"n":1},[1]]}"#, "list/1"),
             (r#"{"named":{"a":[]}}"#, "named/a"),
         ] {
             assert_eq!(refused(text), format!("{field}: {expected}"), "{text}");
@@ -124,6 +132,9 @@ mod tests {
             r#"inner/n: invalid type: string "x", expected a whole number"#
         );
         assert_eq!(refused(r#"{"kind":{"with":{}}}"#), "kind/with/n: is required");
+        // Only the whole has the name that it was given: what it stands in is in the text.
+        assert_eq!(read::<Outer>("[]", "settings").unwrap_err().field_name(), "settings");
+        assert_eq!(read::<Outer>(r#"{"inner":[]}"#, "settings").unwrap_err().field_name(), "inner");
         assert!(refused("{").starts_with("body: EOF"), "{}", refused("{"));
         assert!(refused(r#"{"inner":{"#).starts_with("inner: EOF"), "{}", refused(r#"{"inner":{"#));
     }

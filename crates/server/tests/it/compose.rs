@@ -229,10 +229,10 @@ async fn messages_are_read_strictly(api: Api) {
         names(&reply, "bad_request", &format!("human_message{field}"));
     }
     for (body, field) in [
-        (json!({ "checkpoint_messages": [{ "content": "x" }] }), "checkpoint_messages[0]/role"),
+        (json!({ "checkpoint_messages": [{ "content": "x" }] }), "checkpoint_messages/0/role"),
         (
             json!({ "checkpoint_messages": [{ "role": "human", "content": "x", "text": 1 }] }),
-            "checkpoint_messages[0]/text",
+            "checkpoint_messages/0/text",
         ),
         (json!({ "checkpoint_messages": {} }), "checkpoint_messages"),
         (json!({ "human_message": 7 }), "human_message"),

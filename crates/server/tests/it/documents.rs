@@ -179,7 +179,7 @@ async fn what_is_no_document_is_refused_by_name(api: Api) {
     put_as(&api, "tools/x", "application/json", nul).await.expect_error(400, "bad_request");
     let twice = put_as(&api, "tools/x", "application/json", r#"{"target":{"a":1,"a":2}}"#).await;
     twice.expect_error(400, "bad_request");
-    assert_eq!(twice.json()["error"]["detail"]["field"], "body/target/a");
+    assert_eq!(twice.json()["error"]["detail"]["field"], "target/a");
     let big = json!({ "description": "x".repeat(limits::CARD_BYTES) });
     put(&api, "tools/x", &big).await.expect_error(413, "too_large");
     put(&api, "plan", &big).await.expect_error(413, "too_large");
@@ -327,20 +327,20 @@ async fn yaml_is_the_same_document(api: Api) {
 async fn yaml_that_cannot_be_kept_is_refused_with_its_place(api: Api) {
     let deep = format!("target: {}{}", "[".repeat(limits::JSON_DEPTH), "]".repeat(limits::JSON_DEPTH));
     for (text, field, words) in [
-        ("description: [", "body", "line "),
+        ("description: [", "description/0", "line "),
         ("description: 'x", "body", "line "),
         ("\u{0}", "body", "line "),
         ("- a\n", "body", "must be an object"),
         ("just a text", "body", "must be an object"),
         ("descripton: x\n", "descripton", "is not known"),
         ("description: 1\n", "description", "must be a string"),
-        ("description: a\ntarget: {b: 1}\ndescription: c\n", "body/description", "line 3: duplicate key"),
-        ("target:\n  - &t {x: 1}\n  - <<: *t\n", "body/target/1", "merge keys"),
-        ("target: !Ref x\n", "body/target", "tags"),
-        ("target: &t [*t]\n", "body/target/0", "refers to itself"),
+        ("description: a\ntarget: {b: 1}\ndescription: c\n", "description", "line 3: duplicate key"),
+        ("target:\n  - &t {x: 1}\n  - <<: *t\n", "target/1", "merge keys"),
+        ("target: !Ref x\n", "target", "tags"),
+        ("target: &t [*t]\n", "target/0", "refers to itself"),
         ("a: 1\n---\nb: 2\n", "body", "one document"),
-        ("target: {n: 123456789012345678901234567890}\n", "body/target/n", ""),
-        (&deep, "body/target", "nested deeper than 64"),
+        ("target: {n: 123456789012345678901234567890}\n", "target/n", ""),
+        (&deep, "target", "nested deeper than 64"),
     ] {
         let reply = put_as(&api, "tools/x", "application/yaml", text).await;
         reply.expect_error(400, "bad_request");

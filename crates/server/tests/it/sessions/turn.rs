@@ -49,7 +49,7 @@ async fn pr_10_what_people_said_in_a_turn_is_remembered_between_question_and_ans
     let many = vec!["x"; limits::TURN_REPLIES + 1];
     api.verb(&leased, ":finish", finish(json!(many))).await.expect_error(413, "too_large");
     for (bad, field) in
-        [(json!(["a", 7]), "replies[1]"), (json!("a"), "replies"), (json!(["a\0"]), "replies/0")]
+        [(json!(["a", 7]), "replies/1"), (json!("a"), "replies"), (json!(["a\0"]), "replies/0")]
     {
         names(&api.verb(&leased, ":finish", finish(bad)).await, "bad_request", field);
     }
