@@ -19,7 +19,7 @@ const WAITING_MAX: u32 = limits::INBOX_TURNS - 1;
 pub struct Dispatch {
     /// To whom.
     pub agent_id: Option<AgentId>,
-    /// What the agent is.
+    /// What the agent is; the profile of its row in the roster when absent.
     pub profile_box: Option<BoxId>,
     /// What it is given.
     pub context_box: Option<BoxId>,
@@ -242,8 +242,7 @@ fn check<'a>(snapshot: &'a Snapshot, command: &'a Dispatch) -> Result<Checked<'a
     let missing = |code, field: &str| Rejection::refused(code, format!("{field} is required"));
     let agent_id =
         command.agent_id.as_ref().ok_or_else(|| missing(RefusalCode::MissingAgentId, "agent_id"))?;
-    let profile_box =
-        command.profile_box.ok_or_else(|| missing(RefusalCode::MissingProfileBoxId, "profile_box_id"))?;
+    let profile_box = profile_box(snapshot, command, agent_id)?;
     let context_box =
         command.context_box.ok_or_else(|| missing(RefusalCode::MissingContextBoxId, "context_box_id"))?;
     let depth = depth(snapshot, command)?;
@@ -251,7 +250,9 @@ fn check<'a>(snapshot: &'a Snapshot, command: &'a Dispatch) -> Result<Checked<'a
         let head = snapshot.boxes.get(&id);
         head.ok_or_else(|| Rejection::refused(code, format!("{what} not found: {id}")))
     };
-    find(profile_box, RefusalCode::ProfileBoxNotFound, "profile box")?;
+    if command.profile_box.is_some() {
+        find(profile_box, RefusalCode::ProfileBoxNotFound, "profile box")?;
+    }
     let context = find(context_box, RefusalCode::ContextBoxNotFound, "context box")?;
     let output = match command.output_box {
         Some(id) => Some(find(id, RefusalCode::UnknownOutputBox, "output box")?),
@@ -263,6 +264,17 @@ fn check<'a>(snapshot: &'a Snapshot, command: &'a Dispatch) -> Result<Checked<'a
         Rejection::refused(RefusalCode::WorkerTargetMissing, message)
     })?;
     Ok(Checked { agent_id, profile_box, context, output, depth, worker_target: &roster.worker_target })
+}
+
+/// The profile that the request names, else the agent's own: the commit that wrote the agent's row checked that its box exists.
+fn profile_box(snapshot: &Snapshot, command: &Dispatch, agent_id: &AgentId) -> Result<BoxId, Rejection> {
+    let own = || snapshot.agent.as_ref().map(|agent| agent.profile_box);
+    command.profile_box.or_else(own).ok_or_else(|| {
+        let message = format!(
+            "profile_box_id is required: agent {agent_id} is not in the roster, so it has no profile"
+        );
+        Rejection::refused(RefusalCode::MissingProfileBoxId, message)
+    })
 }
 
 /// DP-04: from stored lineage, never from the request.

@@ -22,7 +22,7 @@ use crate::{
     watchdog::{self, Due, Policy},
 };
 use cardwire_model::{
-    Commit, InboxKind, InboxStatus, LiveState, Status, TaskStatus, TurnEpoch, TurnId, Write,
+    Commit, InboxKind, InboxStatus, LiveState, Status, TaskStatus, TurnEpoch, TurnId, TurnPayload, Write,
     card::ToolStatus, limits,
 };
 
@@ -42,9 +42,12 @@ fn a_dispatch_is_checked_in_order() {
     command.profile_box = None;
     assert_eq!(refused(agent.try_dispatch(&command)), RefusalCode::MissingAgentId);
     command.agent_id = Some("a".parse().unwrap());
-    assert_eq!(refused(agent.try_dispatch(&command)), RefusalCode::MissingProfileBoxId);
-    command.profile_box = Some(fixtures::box_id(99));
     command.context_box = None;
+    agent.is_listed = false;
+    assert_eq!(refused(agent.try_dispatch(&command)), RefusalCode::MissingProfileBoxId);
+    agent.is_listed = true;
+    assert_eq!(refused(agent.try_dispatch(&command)), RefusalCode::MissingContextBoxId);
+    command.profile_box = Some(fixtures::box_id(99));
     assert_eq!(refused(agent.try_dispatch(&command)), RefusalCode::MissingContextBoxId);
     command.context_box = Some(fixtures::box_id(98));
     command.parent_turn = Some(TurnId::from_uuid(uuid::Uuid::from_u128(5)));
@@ -57,6 +60,21 @@ fn a_dispatch_is_checked_in_order() {
     command.output_box = Some(fixtures::box_id(97));
     assert_eq!(refused(agent.try_dispatch(&command)), RefusalCode::UnknownOutputBox);
     assert!(agent.inbox.is_empty() && agent.head.is_none() && agent.edges.is_empty());
+}
+
+/// DP-03, F-14
+#[test]
+fn a_dispatch_without_a_profile_takes_the_agents_own() {
+    let mut agent = TestAgent::new();
+    let mut command = agent.dispatch_command();
+    command.profile_box = None;
+    // The roster is trusted: the box is not looked up again.
+    agent.boxes.remove(&agent.roster().profile_box);
+    agent.try_dispatch(&command).unwrap();
+    assert_eq!(
+        TurnPayload::from_stored(&agent.inbox[0].payload).unwrap().profile_box,
+        agent.roster().profile_box
+    );
 }
 
 /// DP-04: max 3: below a turn of depth 1 is accepted, below one of depth 2 is not.

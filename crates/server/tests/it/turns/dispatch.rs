@@ -39,14 +39,14 @@ async fn what_is_missing_is_said_in_order(api: Api) {
     let before = api.everything().await;
     for blank in [Value::Null, json!(""), json!("  ")] {
         let mut body = json!({ "agent_id": blank, "profile_box_id": blank, "context_box_id": blank });
-        for (code, name) in [
-            ("missing_agent_id", "agent_id"),
-            ("missing_profile_box_id", "profile_box_id"),
-            ("missing_context_box_id", "context_box_id"),
+        for (code, name, value) in [
+            ("missing_agent_id", "agent_id", json!("stranger")),
+            ("missing_profile_box_id", "profile_box_id", order["profile_box_id"].clone()),
+            ("missing_context_box_id", "context_box_id", order["context_box_id"].clone()),
         ] {
             let reply = api.send_turn(&body).await;
             refused(&reply, 400, "rejected", code);
-            body[name] = order[name].clone();
+            body[name] = value;
         }
     }
     let reply = api.send_turn(&json!({})).await;
