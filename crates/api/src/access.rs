@@ -7,6 +7,8 @@ use cardwire_model::Scope;
 pub enum Access {
     /// Anybody, without a token.
     Open,
+    /// Anybody; whoever has a token with the scope is told more.
+    Guest(Scope),
     /// Any live token with the scope; what it sees depends on its reach.
     Any(Scope),
     /// A token with the scope that is bound to no project.
@@ -21,7 +23,7 @@ impl Access {
     /// The least scope of an access token, if a token is needed at all.
     pub const fn scope(self) -> Option<Scope> {
         match self {
-            Self::Open => None,
+            Self::Open | Self::Guest(_) => None,
             Self::Any(scope) | Self::Global(scope) | Self::Project(scope) | Self::Turn(scope) => Some(scope),
         }
     }

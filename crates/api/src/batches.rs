@@ -16,14 +16,17 @@ pub struct BatchOut {
     /// How many tasks.
     pub task_count: u32,
     /// When it is given up.
+    #[schema(required)]
     pub deadline_at: Option<String>,
     /// Who forked.
     pub parent_agent_id: String,
     /// In which turn.
+    #[schema(required)]
     pub parent_agent_turn_id: Option<String>,
     /// By which call: the one that the result answers.
     pub parent_tool_call_id: String,
     /// In which step of that turn.
+    #[schema(required)]
     pub parent_step_id: Option<String>,
     /// On which channel.
     pub channel_id: String,
@@ -36,14 +39,18 @@ pub struct BatchOut {
     /// `all`, `any` or `quorum(n)`.
     pub aggregation: String,
     /// At most so many tasks at once.
+    #[schema(required)]
     pub max_parallel: Option<u32>,
     /// Why it was closed before all tasks had ended: `fail_fast`, `deadline`, `canceled` or `enough`.
+    #[schema(required)]
     pub close_reason: Option<&'static str>,
     /// The card that answers the call.
+    #[schema(required)]
     pub tool_result_card_id: Option<String>,
     /// When it was forked.
     pub created_at: String,
     /// When it was closed.
+    #[schema(required)]
     pub closed_at: Option<String>,
     /// The tasks by index; left out in lists.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -58,26 +65,36 @@ pub struct BatchTaskOut {
     /// `pending`, `dispatched`, `success`, `failed`, `canceled`, `timeout` or `partial`.
     pub status: &'static str,
     /// Who does it.
+    #[schema(required)]
     pub agent_id: Option<String>,
     /// In which turn.
+    #[schema(required)]
     pub agent_turn_id: Option<String>,
     /// At which epoch.
+    #[schema(required)]
     pub turn_epoch: Option<u64>,
     /// What it was given.
+    #[schema(required)]
     pub context_box_id: Option<String>,
     /// Where it writes.
+    #[schema(required)]
     pub output_box_id: Option<String>,
     /// What came out.
+    #[schema(required)]
     pub deliverable_card_id: Option<String>,
     /// What went wrong, for people.
+    #[schema(required)]
     pub error_detail: Option<String>,
     /// What went wrong, for programs.
+    #[schema(required)]
     pub error_code: Option<String>,
     /// How often its dispatch was tried.
     pub attempts: u32,
     /// When it is tried again.
+    #[schema(required)]
     pub next_attempt_at: Option<String>,
     /// What was noticed about it.
+    #[schema(required)]
     pub warning: Option<String>,
     /// When it last changed.
     pub updated_at: String,

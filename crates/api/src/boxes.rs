@@ -150,6 +150,7 @@ pub struct ProvenanceOut {
     /// Which box.
     pub box_id: String,
     /// Of the rules it was packed by.
+    #[schema(required)]
     pub handover_hash: Option<String>,
     /// One entry per card, in box order.
     pub cards: Vec<CardProvenance>,

@@ -37,6 +37,9 @@ pub struct ModelCallIn {
     pub tools: Option<Box<RawValue>>,
     /// In which role of which process; see the collector.
     #[serde(default)]
+    #[schema(
+        pattern = "^(sequential|dynamic|hierarchical|react|map_reduce_worker|map_reduce_planner|map_reduce_reducer)$"
+    )]
     pub process: Option<String>,
     /// The one switch of a team; true when absent.
     #[serde(default)]

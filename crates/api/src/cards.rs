@@ -89,6 +89,7 @@ pub struct CardOut {
     /// How a model sees it.
     pub role: &'static str,
     /// Who said it.
+    #[schema(required)]
     pub author_id: Option<String>,
     /// The fact, byte-stable.
     #[schema(value_type = serde_json::Value)]

@@ -20,6 +20,9 @@ pub struct CollectIn {
     /// In which role of which process: `sequential` (the default), `dynamic`, `hierarchical`, `react`,
     /// `map_reduce_worker`, `map_reduce_planner` or `map_reduce_reducer`.
     #[serde(default)]
+    #[schema(
+        pattern = "^(sequential|dynamic|hierarchical|react|map_reduce_worker|map_reduce_planner|map_reduce_reducer)$"
+    )]
     pub process: Option<String>,
     /// The one switch of a team; true when absent.
     #[serde(default)]

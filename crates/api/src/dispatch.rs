@@ -14,15 +14,15 @@ use utoipa::ToSchema;
 pub struct DispatchIn {
     /// To whom.
     #[serde(default)]
-    #[schema(pattern = "^[A-Za-z0-9_-]{1,128}$")]
+    #[schema(required, value_type = String, pattern = "^[A-Za-z0-9_-]{1,128}$")]
     pub agent_id: Option<String>,
-    /// What the agent is.
+    /// What the agent is; its own profile when absent.
     #[serde(default)]
     #[schema(pattern = "^[0-9a-f]{32}$")]
     pub profile_box_id: Option<String>,
     /// What it is given. The box is sealed.
     #[serde(default)]
-    #[schema(pattern = "^[0-9a-f]{32}$")]
+    #[schema(required, value_type = String, pattern = "^[0-9a-f]{32}$")]
     pub context_box_id: Option<String>,
     /// Where it writes; a new box when absent.
     #[serde(default)]
@@ -144,6 +144,7 @@ pub struct DispatchOut {
     /// Its row in the inbox.
     pub inbox_id: String,
     /// Its epoch; null while it waits behind another turn.
+    #[schema(required)]
     pub turn_epoch: Option<u64>,
     /// Its trace.
     pub trace_id: String,

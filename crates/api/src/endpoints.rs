@@ -54,6 +54,8 @@ pub struct Query {
     pub kind: QueryKind,
     /// One line for people.
     pub summary: &'static str,
+    /// Whether the request is refused without it.
+    pub required: bool,
 }
 
 /// What a query parameter takes.
@@ -84,20 +86,35 @@ pub struct Body {
     pub list: bool,
 }
 
+/// A part of the interface: a tag in the document.
+#[derive(Clone, Copy)]
+pub struct Area {
+    /// Its name.
+    pub name: &'static str,
+    /// One line for people.
+    pub summary: &'static str,
+    /// Its endpoints.
+    pub endpoints: &'static [Endpoint],
+}
+
 /// The areas, in the order of the document.
-const AREAS: [&[Endpoint]; 11] = [
-    system::ENDPOINTS,
-    facts::ENDPOINTS,
-    roster::ENDPOINTS,
-    documents::ENDPOINTS,
-    pmo::ENDPOINTS,
-    turns::ENDPOINTS,
-    state::ENDPOINTS,
-    sessions::ENDPOINTS,
-    knowledge::ENDPOINTS,
-    context::ENDPOINTS,
-    handoffs::ENDPOINTS,
+pub const AREAS: [Area; 11] = [
+    area("system", "The server, projects, tokens, the audit log and the event log.", system::ENDPOINTS),
+    area("facts", "Cards, which never change, and boxes, which are lists of cards.", facts::ENDPOINTS),
+    area("roster", "Profiles, and the agents that have them.", roster::ENDPOINTS),
+    area("documents", "Tools, recipes, teams and the plan.", documents::ENDPOINTS),
+    area("pmo", "Handing work over: packing contexts, delegating, forking.", pmo::ENDPOINTS),
+    area("turns", "Turns, for those who send them and for workers that run them.", turns::ENDPOINTS),
+    area("state", "What agents are doing, what they have done, and what it cost.", state::ENDPOINTS),
+    area("sessions", "What the agents of a team share and remember.", sessions::ENDPOINTS),
+    area("knowledge", "Documents that agents are given passages of.", knowledge::ENDPOINTS),
+    area("context", "What models are sent, and why.", context::ENDPOINTS),
+    area("handoffs", "Handoff packages, and the files they refer to.", handoffs::ENDPOINTS),
 ];
+
+const fn area(name: &'static str, summary: &'static str, endpoints: &'static [Endpoint]) -> Area {
+    Area { name, summary, endpoints }
+}
 
 /// Every endpoint there is.
 pub const ENDPOINTS: &[Endpoint] = &all();
@@ -105,19 +122,19 @@ pub const ENDPOINTS: &[Endpoint] = &all();
 const COUNT: usize = {
     let (mut count, mut area) = (0, 0);
     while area < AREAS.len() {
-        count += AREAS[area].len();
+        count += AREAS[area].endpoints.len();
         area += 1;
     }
     count
 };
 
 const fn all() -> [Endpoint; COUNT] {
-    let mut all = [AREAS[0][0]; COUNT];
+    let mut all = [AREAS[0].endpoints[0]; COUNT];
     let (mut place, mut area) = (0, 0);
     while area < AREAS.len() {
         let mut row = 0;
-        while row < AREAS[area].len() {
-            all[place] = AREAS[area][row];
+        while row < AREAS[area].endpoints.len() {
+            all[place] = AREAS[area].endpoints[row];
             place += 1;
             row += 1;
         }
@@ -184,19 +201,28 @@ const AGENT_ID: Query = text("agent_id", "Only of this agent.");
 const AGENT_TURN_ID: Query = text("agent_turn_id", "Only of this turn.");
 const TRACE_ID: Query = text("trace_id", "Only of this trace.");
 const CORRELATION_ID: Query = text("correlation_id", "Only with this correlation.");
-const SINCE: Query = Query { name: "since", kind: QueryKind::Time, summary: "Made at or after this." };
-const UNTIL: Query = Query { name: "until", kind: QueryKind::Time, summary: "Made before this." };
+const SINCE: Query = query("since", QueryKind::Time, "Made at or after this.");
+const UNTIL: Query = query("until", QueryKind::Time, "Made before this.");
+
+const fn query(name: &'static str, kind: QueryKind, summary: &'static str) -> Query {
+    Query { name, kind, summary, required: false }
+}
 
 const fn text(name: &'static str, summary: &'static str) -> Query {
-    Query { name, kind: QueryKind::Text, summary }
+    query(name, QueryKind::Text, summary)
+}
+
+/// A text that must be given.
+const fn needed(name: &'static str, summary: &'static str) -> Query {
+    Query { required: true, ..text(name, summary) }
 }
 
 const fn integer(name: &'static str, summary: &'static str) -> Query {
-    Query { name, kind: QueryKind::Integer, summary }
+    query(name, QueryKind::Integer, summary)
 }
 
 const fn boolean(name: &'static str, summary: &'static str) -> Query {
-    Query { name, kind: QueryKind::Boolean, summary }
+    query(name, QueryKind::Boolean, summary)
 }
 
 const fn get(
@@ -244,6 +270,12 @@ impl Endpoint {
     pub fn parameter(&self, name: &str) -> Option<&'static Query> {
         let own = self.query.iter().find(|known| known.name == name);
         own.or_else(|| self.query.iter().find(|known| known.spelling() == Some(name)))
+    }
+
+    /// The area it belongs to.
+    pub fn area(&self) -> &'static str {
+        let holds = |area: &&Area| area.endpoints.iter().any(|endpoint| endpoint.op == self.op);
+        AREAS.iter().find(holds).map_or("", |area| area.name)
     }
 
     /// Names of the path parameters, in order.

@@ -24,8 +24,10 @@ pub struct ExperienceOut {
     /// The agents that took part, each once.
     pub agents: Vec<String>,
     /// How long it took.
+    #[schema(required)]
     pub duration_ms: Option<u64>,
     /// What a person said about it: a string or an object.
+    #[schema(required)]
     pub feedback: Option<Value>,
     /// The knowledge it was shown, each chunk once.
     pub knowledge_refs: Vec<KnowledgeRefOut>,
@@ -55,7 +57,7 @@ pub struct ExperienceIn {
     /// What is wanted.
     pub goal: Option<String>,
     /// `pending`, `success`, `failure` or `partial`.
-    #[schema(pattern = "^(pending|success|failure|partial)$")]
+    #[schema(pattern = "^(?:pending|success|failure|partial)$")]
     pub outcome: Option<String>,
     /// What came of it.
     pub summary: Option<String>,

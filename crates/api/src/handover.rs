@@ -65,6 +65,7 @@ impl PackIn {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct PackOut {
     /// The new box; null when nothing was written.
+    #[schema(required)]
     pub context_box_id: Option<String>,
     /// The box of the profile it is for.
     pub target_profile_box_id: String,
@@ -100,6 +101,7 @@ pub struct PreflightOut {
     /// About how long the request would be.
     pub tokens: TokensOut,
     /// Tokens that the target's model takes; null when its profile does not tell.
+    #[schema(required)]
     pub window: Option<u32>,
     /// What of that is kept free for the answer.
     pub reserve: u32,
@@ -110,6 +112,7 @@ pub struct PreflightOut {
     /// The composed request could be sent.
     pub valid: bool,
     /// Why not; null when it could.
+    #[schema(required)]
     pub problem: Option<ProblemOut>,
 }
 
@@ -139,6 +142,7 @@ pub struct TokensOut {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct WouldPackOut {
     /// Which card; null when it would be made.
+    #[schema(required)]
     pub card_id: Option<String>,
     /// `argument`, `box` or `parent`.
     pub origin: &'static str,
@@ -149,6 +153,7 @@ pub struct WouldPackOut {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub box_id: Option<String>,
     /// Its kind; null when the card is deleted or expired.
+    #[schema(required)]
     pub r#type: Option<String>,
     /// Its tokens, about.
     pub tokens: u64,

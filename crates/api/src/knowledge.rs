@@ -107,6 +107,7 @@ pub struct FoundOut {
     /// Of which document.
     pub source_id: String,
     /// Its heading.
+    #[schema(required)]
     pub title: Option<String>,
     /// Its text.
     pub content: String,

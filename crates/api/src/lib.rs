@@ -30,6 +30,7 @@ pub mod messages;
 pub mod openapi;
 pub mod parse;
 pub mod pmo;
+pub mod pmo_args;
 pub mod projects;
 pub mod questions;
 pub mod reports;

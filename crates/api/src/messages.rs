@@ -130,6 +130,7 @@ pub fn messages(
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ChatMessageOut {
     /// What tells a repeat from another message.
+    #[schema(required)]
     pub id: Option<String>,
     /// The card that keeps it.
     pub card_id: String,

@@ -1,6 +1,6 @@
 //! Calls of PMO tools on the wire (API-09).
 
-use crate::{handover::PreflightOut, parse};
+use crate::{handover::PreflightOut, parse, pmo_args::PmoArgs};
 use cardwire_kernel::{
     Preflight,
     protocol::{
@@ -42,9 +42,9 @@ pub struct CallIn {
     #[serde(default)]
     #[schema(pattern = "^[A-Za-z0-9_-]{1,128}$")]
     pub channel_id: Option<String>,
-    /// The tool's arguments: an object.
+    /// The tool's arguments.
     #[serde(default)]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<PmoArgs>)]
     pub args: Option<Box<RawValue>>,
     /// A call that the turn has made already and that this one carries out, with the turn's own token. It is answered in the
     /// turn's output box; a repeat does nothing.
@@ -115,6 +115,7 @@ impl CallIn {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct CallOut {
     /// The call; null when nothing was written.
+    #[schema(required)]
     pub tool_call_id: Option<String>,
     /// `success`, `accepted` while a fork is running, `failed` when the target did not accept, how the batch ended when the
     /// call waited for that, or `dry_run`.
@@ -123,6 +124,7 @@ pub struct CallOut {
     #[schema(value_type = Object)]
     pub result: Value,
     /// The `tool.result` card; null while a fork is running.
+    #[schema(required)]
     pub tool_result_card_id: Option<String>,
     /// With `dry_run` only.
     #[serde(skip_serializing_if = "Option::is_none")]

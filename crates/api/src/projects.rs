@@ -157,6 +157,7 @@ pub struct ProjectOut {
     /// Its name.
     pub project_id: String,
     /// For people.
+    #[schema(required)]
     pub title: Option<String>,
     /// What operators may tune.
     #[schema(value_type = SettingsDoc)]

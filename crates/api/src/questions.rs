@@ -24,11 +24,13 @@ pub struct QuestionOut {
     /// In words.
     pub question: String,
     /// The tool that an approval is about.
+    #[schema(required)]
     pub tool_name: Option<String>,
     /// The call that an approval is about.
+    #[schema(required)]
     pub approves_tool_call_id: Option<String>,
     /// What that tool would be called with.
-    #[schema(value_type = Option<Object>)]
+    #[schema(required, value_type = Option<Object>)]
     pub arguments: Option<Map<String, Value>>,
     /// Since when.
     pub asked_at: String,

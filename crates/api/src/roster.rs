@@ -237,10 +237,12 @@ pub struct AgentOut {
     /// Which workers serve it.
     pub worker_target: String,
     /// For people.
+    #[schema(required)]
     pub display_name: Option<String>,
     /// For choosing agents.
     pub tags: Vec<String>,
     /// Who made it, when it was an agent.
+    #[schema(required)]
     pub owner_agent_id: Option<String>,
     /// Whatever is kept with it.
     #[schema(value_type = Object)]

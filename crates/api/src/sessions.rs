@@ -110,8 +110,10 @@ pub struct SessionOut {
     #[serde(flatten)]
     pub row: SessionRowOut,
     /// The box of its messages; null before the first.
+    #[schema(required)]
     pub memory_box_id: Option<String>,
     /// The card of the summary, for `context:expand`.
+    #[schema(required)]
     pub summary_card_id: Option<String>,
     /// The conversation, in order: the newest messages, as many as `limit` says.
     pub messages: Vec<ChatMessageOut>,
@@ -124,6 +126,7 @@ pub struct SessionOut {
     pub earlier: Option<EarlierOut>,
     /// What stands for older messages.
     #[serde(rename = "compression__context")]
+    #[schema(required)]
     pub compression: Option<String>,
     /// Everything else.
     #[serde(flatten)]
@@ -166,11 +169,14 @@ pub struct PatchedOut {
     /// How many results the plan has.
     pub result_count: u32,
     /// The box of its messages; null before the first.
+    #[schema(required)]
     pub memory_box_id: Option<String>,
     /// The card of the summary, for `context:expand`.
+    #[schema(required)]
     pub summary_card_id: Option<String>,
     /// What stands for older messages.
     #[serde(rename = "compression__context")]
+    #[schema(required)]
     pub compression: Option<String>,
     /// Everything else.
     #[serde(flatten)]

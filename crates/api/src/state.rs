@@ -17,30 +17,39 @@ pub struct HeadOut {
     /// `idle`, `dispatched`, `running` or `suspended`.
     pub status: &'static str,
     /// The live turn.
+    #[schema(required)]
     pub active_agent_turn_id: Option<String>,
     /// Its epoch, or that of the last one.
     pub turn_epoch: u64,
     /// What it was given.
+    #[schema(required)]
     pub context_box_id: Option<String>,
     /// Where it writes.
+    #[schema(required)]
     pub output_box_id: Option<String>,
     /// Where the last turn wrote.
+    #[schema(required)]
     pub last_output_box_id: Option<String>,
     /// Tools it waits for.
     pub waiting_tool_count: u32,
     /// When waiting ends.
+    #[schema(required)]
     pub resume_deadline: Option<String>,
     /// When it was leased.
+    #[schema(required)]
     pub dispatched_at: Option<String>,
     /// When the doorbell last rang for it.
+    #[schema(required)]
     pub last_doorbell_at: Option<String>,
     /// When it last changed or showed that it is alive.
     pub updated_at: String,
     /// How deep in the tree of delegations.
     pub depth: u32,
     /// The trace it belongs to.
+    #[schema(required)]
     pub trace_id: Option<String>,
     /// The step that sent it.
+    #[schema(required)]
     pub parent_step_id: Option<String>,
     /// Turns that wait behind it.
     pub queued: u32,
@@ -117,36 +126,47 @@ pub struct InboxOut {
     /// The turn it is, or is for.
     pub agent_turn_id: String,
     /// The epoch of that turn, once it is leased.
+    #[schema(required)]
     pub turn_epoch: Option<u64>,
     /// What it answers: the turn's own correlation, or the tool call.
     pub correlation_id: String,
     /// Which workers serve it.
     pub worker_target: String,
     /// The channel it was sent on.
+    #[schema(required)]
     pub channel_id: Option<String>,
     /// How deep in the tree of delegations.
+    #[schema(required)]
     pub depth: Option<u32>,
     /// The trace it belongs to.
+    #[schema(required)]
     pub trace_id: Option<String>,
     /// The turn that sent it.
+    #[schema(required)]
     pub parent_agent_turn_id: Option<String>,
     /// The tool call of that turn.
+    #[schema(required)]
     pub parent_tool_call_id: Option<String>,
     /// The step of that turn.
+    #[schema(required)]
     pub parent_step_id: Option<String>,
     /// Pointers only.
     pub payload: Value,
     /// Who claimed it.
+    #[schema(required)]
     pub worker_id: Option<String>,
     /// When it came.
     pub created_at: String,
     /// When it was claimed or put away.
+    #[schema(required)]
     pub processed_at: Option<String>,
     /// How often it was put off.
     pub retry_count: u32,
     /// Not before this.
+    #[schema(required)]
     pub next_retry_at: Option<String>,
     /// Why it was put off, or put away.
+    #[schema(required)]
     pub reason: Option<String>,
     /// The same, if it was put off.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -223,10 +243,13 @@ pub struct StepRow {
     /// What the worker calls it.
     pub phase: String,
     /// How it ended.
+    #[schema(required)]
     pub status: Option<String>,
     /// The model call it made.
+    #[schema(required)]
     pub call_id: Option<String>,
     /// What the model was sent.
+    #[schema(required)]
     pub request_box_id: Option<String>,
     /// Cards in the output box when it was written.
     pub output_len: u32,
@@ -278,18 +301,23 @@ pub struct EdgeOut {
     /// What belongs together.
     pub correlation_id: String,
     /// Who acted.
+    #[schema(required)]
     pub source_agent_id: Option<String>,
     /// In which turn.
+    #[schema(required)]
     pub source_agent_turn_id: Option<String>,
     /// Upon whom.
+    #[schema(required)]
     pub target_agent_id: Option<String>,
     /// In which turn.
+    #[schema(required)]
     pub target_agent_turn_id: Option<String>,
     /// How deep in the tree of delegations.
     pub depth: u32,
     /// The trace it belongs to.
     pub trace_id: String,
     /// The step that caused it.
+    #[schema(required)]
     pub parent_step_id: Option<String>,
     /// When.
     pub created_at: String,
@@ -301,6 +329,7 @@ pub struct EdgeOut {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct EdgeMetadata {
     /// The inbox row it made.
+    #[schema(required)]
     pub inbox_id: Option<String>,
 }
 
@@ -339,14 +368,17 @@ pub struct IdentityEdgeOut {
     /// `provision` or `update`.
     pub action: &'static str,
     /// Who did it, when it was an agent.
+    #[schema(required)]
     pub source_agent_id: Option<String>,
     /// To whom.
     pub target_agent_id: String,
     /// On which channel.
     pub channel_id: String,
     /// The trace it belongs to.
+    #[schema(required)]
     pub trace_id: Option<String>,
     /// The step that caused it.
+    #[schema(required)]
     pub parent_step_id: Option<String>,
     /// What the identity is since then.
     #[schema(value_type = Object)]

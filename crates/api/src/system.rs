@@ -21,31 +21,50 @@ pub struct HealthOut {
 pub struct ReadyOut {
     /// Always `ready`.
     pub status: &'static str,
-    /// This program's version.
-    pub version: &'static str,
+    /// This program's version. This and what follows: with a token only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<&'static str>,
     /// `sqlite` or `postgres`.
-    pub store: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub store: Option<&'static str>,
     /// The store's own version.
-    pub store_version: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub store_version: Option<String>,
     /// Number of the newest migration.
-    pub schema: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schema: Option<u32>,
     /// Events that have no position yet.
-    pub unnumbered_events: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unnumbered_events: Option<u64>,
     /// Audit rows that are not sealed yet.
-    pub unsealed_audit: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unsealed_audit: Option<u64>,
 }
 
 impl ReadyOut {
+    /// And nothing more.
+    pub fn yes() -> Self {
+        Self {
+            status: "ready",
+            version: None,
+            store: None,
+            store_version: None,
+            schema: None,
+            unnumbered_events: None,
+            unsealed_audit: None,
+        }
+    }
+
     /// From the store's word.
     pub fn new(version: &'static str, health: Health) -> Self {
         Self {
             status: "ready",
-            version,
-            store: health.backend,
-            store_version: health.version,
-            schema: health.schema,
-            unnumbered_events: health.unnumbered_events,
-            unsealed_audit: health.unsealed_audit,
+            version: Some(version),
+            store: Some(health.backend),
+            store_version: Some(health.version),
+            schema: Some(health.schema),
+            unnumbered_events: Some(health.unnumbered_events),
+            unsealed_audit: Some(health.unsealed_audit),
         }
     }
 }
@@ -61,6 +80,7 @@ pub struct VerifyOut {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unread_projects: Option<String>,
     /// How far the store was acknowledged, and how far it is; null where no mark outside the database tells.
+    #[schema(required)]
     pub reach: Option<ReachOut>,
     /// Whether the verification is in the audit log.
     pub recorded: bool,
@@ -70,6 +90,7 @@ pub struct VerifyOut {
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct ReachOut {
     /// The project that was written last; null for the system.
+    #[schema(required)]
     pub project_id: Option<String>,
     /// `events` or `audit`.
     pub log: String,
@@ -181,12 +202,16 @@ pub struct TickActionOut {
     /// In which project.
     pub project_id: String,
     /// For which agent.
+    #[schema(required)]
     pub agent_id: Option<String>,
     /// For which turn.
+    #[schema(required)]
     pub agent_turn_id: Option<String>,
     /// For which inbox row.
+    #[schema(required)]
     pub inbox_id: Option<String>,
     /// For which batch.
+    #[schema(required)]
     pub batch_id: Option<String>,
     /// Why it could not be done.
     #[serde(skip_serializing_if = "Option::is_none")]

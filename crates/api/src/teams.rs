@@ -56,6 +56,7 @@ pub struct RunTeamOut {
     /// The turn that is the run.
     pub agent_turn_id: String,
     /// Where it writes.
+    #[schema(required)]
     pub output_box_id: Option<String>,
     /// The session it goes on with.
     pub session_id: String,
@@ -64,13 +65,16 @@ pub struct RunTeamOut {
     /// As of a turn: `queued`, `dispatched`, `running`, `suspended`, or how it ended.
     pub status: &'static str,
     /// What came out, once it has ended.
-    #[schema(value_type = Option<serde_json::Value>)]
+    #[schema(required, value_type = Option<serde_json::Value>)]
     pub deliverable: Option<Value>,
     /// The card of that.
+    #[schema(required)]
     pub deliverable_card_id: Option<String>,
     /// What went wrong, for people.
+    #[schema(required)]
     pub error: Option<String>,
     /// What went wrong, for programs.
+    #[schema(required)]
     pub error_code: Option<String>,
     /// What it waits for people to answer (PR-10).
     pub questions: Vec<QuestionOut>,

@@ -50,14 +50,17 @@ pub struct TokenOut {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
     /// The project it is for; all of them when null.
+    #[schema(required)]
     pub project_id: Option<String>,
     /// What it may do.
     pub scopes: Vec<String>,
     /// When it was made.
     pub created_at: String,
     /// When it ends by itself.
+    #[schema(required)]
     pub expires_at: Option<String>,
     /// When it was ended.
+    #[schema(required)]
     pub revoked_at: Option<String>,
 }
 

@@ -74,49 +74,67 @@ pub struct TurnOut {
     /// `partial`.
     pub status: &'static str,
     /// Its epoch; null before it is leased.
+    #[schema(required)]
     pub turn_epoch: Option<u64>,
     /// What its sender knows it by.
     pub correlation_id: String,
     /// What it was given.
+    #[schema(required)]
     pub context_box_id: Option<String>,
     /// Where it writes.
+    #[schema(required)]
     pub output_box_id: Option<String>,
     /// How many cards were there before it; null before it is leased.
+    #[schema(required)]
     pub watermark: Option<u32>,
     /// How many cards were there when it ended; null before, and for a turn that never was leased.
+    #[schema(required)]
     pub output_len: Option<u32>,
     /// What the agent is.
+    #[schema(required)]
     pub profile_box_id: Option<String>,
     /// What came out.
+    #[schema(required)]
     pub deliverable_card_id: Option<String>,
     /// What went wrong, for people.
+    #[schema(required)]
     pub error: Option<String>,
     /// What went wrong, for programs.
+    #[schema(required)]
     pub error_code: Option<String>,
     /// How deep in the tree of delegations.
+    #[schema(required)]
     pub depth: Option<u32>,
     /// The trace it belongs to.
+    #[schema(required)]
     pub trace_id: Option<String>,
     /// The turn that sent it.
+    #[schema(required)]
     pub parent_agent_turn_id: Option<String>,
     /// The step of that turn.
+    #[schema(required)]
     pub parent_step_id: Option<String>,
     /// The tool call of that turn.
+    #[schema(required)]
     pub parent_tool_call_id: Option<String>,
     /// The channel it was sent on.
+    #[schema(required)]
     pub channel_id: Option<String>,
     /// Which workers serve it.
     pub worker_target: String,
     /// Who claimed it.
+    #[schema(required)]
     pub worker_id: Option<String>,
     /// For people.
+    #[schema(required)]
     pub display_name: Option<String>,
     /// Settings of the run.
-    #[schema(value_type = Option<Object>)]
+    #[schema(required, value_type = Option<Object>)]
     pub runtime_config: Option<CanonicalJson>,
     /// When it was accepted.
     pub created_at: String,
     /// When it ended.
+    #[schema(required)]
     pub ended_at: Option<String>,
     /// Its row in the inbox.
     pub inbox_id: String,

@@ -11,6 +11,7 @@ pub struct ViewOut {
     /// Which turn.
     pub agent_turn_id: String,
     /// Its epoch; null before it is leased.
+    #[schema(required)]
     pub turn_epoch: Option<u64>,
     /// What it was given.
     pub context_box_id: String,
@@ -23,6 +24,7 @@ pub struct ViewOut {
     /// What a model is sent of them, in order.
     pub messages: Vec<MessageOut>,
     /// What is asked: the instruction that the turn was given, not one that it inherited.
+    #[schema(required)]
     pub instruction_card_id: Option<String>,
     /// What the deliverable must have: the latest `task.result_fields` in view, which is no message.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -66,6 +66,13 @@ pub const FAILED_LOOKUPS_PER_SECOND: u32 = 10;
 pub const ACCEPTED_TOKENS: usize = 10_000;
 /// Addresses whose unknown tokens are counted one by one; those beyond share one count.
 pub const COUNTED_ADDRESSES: usize = 10_000;
+/// Requests for `/ready` and `/openapi.json` without a token, for one address at once; after that so many per second as
+/// [`OPEN_REQUESTS_PER_SECOND`].
+pub const OPEN_REQUESTS: u32 = 200;
+/// See [`OPEN_REQUESTS`].
+pub const OPEN_REQUESTS_PER_SECOND: u32 = 50;
+/// How long callers without a token are told what one of them was told of the server's readiness.
+pub const READY_SHARED_MS: i64 = 200;
 /// Most events handed to a reader at once.
 pub const EVENT_PAGE: usize = 500;
 /// Most audit rows sealed in one commit.

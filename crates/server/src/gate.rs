@@ -25,7 +25,12 @@ use cardwire_kernel::{
 };
 use cardwire_model::{Hash256, Invalid, ProjectId, Realm, TokenSecret, TurnId, limits};
 use futures_util::StreamExt;
-use std::{collections::HashMap, net::IpAddr, str::FromStr, sync::Arc};
+use std::{
+    collections::HashMap,
+    net::IpAddr,
+    str::FromStr,
+    sync::{Arc, PoisonError},
+};
 
 /// How much of an oversized body is read before the connection is given up, so that a client which sends it all
 /// before it listens still gets its 413.
@@ -53,7 +58,7 @@ pub(crate) async fn admit(
         }
     };
     let body = match endpoint.access {
-        Access::Open => unread_body(&parts.headers, body).await?,
+        Access::Open | Access::Guest(_) => unread_body(&parts.headers, body).await?,
         Access::Any(_) | Access::Global(_) | Access::Project(_) | Access::Turn(_) => read_body(body).await?,
     };
     if endpoint.body.is_none() && parts.method == Method::POST {
@@ -97,9 +102,12 @@ async fn enter(
     holder: &mut Option<Holder>,
 ) -> Result<Entered, ApiError> {
     let welcome = check_host(state, parts);
-    let bearer = match (endpoint.access.scope(), welcome) {
-        (None, Ok(())) => None,
-        (Some(_), Ok(())) => Some(identify(state, endpoint, parts, holder).await?),
+    let bearer = match (endpoint.access, welcome) {
+        (Access::Open, Ok(())) => stranger(state, endpoint, parts)?,
+        (Access::Guest(_), Ok(())) if !parts.headers.contains_key(header::AUTHORIZATION) => {
+            stranger(state, endpoint, parts)?
+        }
+        (_, Ok(())) => Some(identify(state, endpoint, parts, holder).await?),
         (_, Err(error)) => {
             // Who was turned away is told in the audit.
             let _ = identify(state, endpoint, parts, holder).await;
@@ -109,7 +117,7 @@ async fn enter(
     let params = params?;
     let project = match endpoint.access {
         Access::Project(_) | Access::Turn(_) => Some(named(&params, "project_id")?),
-        Access::Open | Access::Any(_) | Access::Global(_) => None,
+        Access::Open | Access::Guest(_) | Access::Any(_) | Access::Global(_) => None,
     };
     let who = match bearer {
         None => Who::Nobody,
@@ -212,6 +220,21 @@ pub(crate) struct Holder {
     pub(crate) realm: Realm,
 }
 
+/// A request without a token is counted by its address, but for one that costs nothing. One from this process is not counted.
+fn stranger(state: &State, endpoint: &Endpoint, parts: &Parts) -> Result<Option<Bearer>, ApiError> {
+    let Some(Peer(address)) = parts.extensions.get::<Peer>().filter(|_| endpoint.op != Op::Health) else {
+        return Ok(None);
+    };
+    let mut strangers = state.strangers.lock().unwrap_or_else(PoisonError::into_inner);
+    match strangers.count(*address, state.kernel.now()) {
+        Some(_) => Ok(None),
+        None => {
+            let message = "too many requests from this address without a token; wait, or send a token";
+            Err(ApiError::new(ErrorCode::RateLimited, message))
+        }
+    }
+}
+
 /// Finds out whose the request is, and notes it as soon as it is known.
 async fn identify(
     state: &State,
@@ -303,7 +326,9 @@ fn check_reach(endpoint: &Endpoint) -> Result<(), ApiError> {
             let message = "a turn writes its own output box only, by its own verbs";
             Err(ApiError::new(ErrorCode::BoxNotWritable, message))
         }
-        Access::Open | Access::Any(_) | Access::Global(_) | Access::Project(_) => Err(forbidden()),
+        Access::Open | Access::Guest(_) | Access::Any(_) | Access::Global(_) | Access::Project(_) => {
+            Err(forbidden())
+        }
     }
 }
 
@@ -340,7 +365,9 @@ fn authorise(
 ) -> Result<(), ApiError> {
     let (scope, global) = match endpoint.access {
         Access::Open => return Ok(()),
-        Access::Any(scope) | Access::Project(scope) | Access::Turn(scope) => (scope, false),
+        Access::Guest(scope) | Access::Any(scope) | Access::Project(scope) | Access::Turn(scope) => {
+            (scope, false)
+        }
         Access::Global(scope) => (scope, true),
     };
     // Where the path names no project, a token acts in its own realm.

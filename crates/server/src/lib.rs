@@ -4,12 +4,14 @@
 //! This crate must not know a concrete store, and decides nothing about facts or access.
 //! Invariant: every response, whatever went wrong, is JSON with a stable code and carries `traceparent`.
 
+mod addresses;
 mod chunks;
 mod error;
 mod gate;
 mod http;
 mod limit;
 mod lookups;
+mod readiness;
 mod request;
 mod respond;
 mod router;

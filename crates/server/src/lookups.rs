@@ -4,21 +4,14 @@
 //! Invariant: a flood of unknown tokens costs a bounded number of look-ups, and tokens that were accepted lately are looked up
 //! however many unknown ones come from the same address.
 
-use crate::seldom::Seldom;
+use crate::{addresses::Addresses, seldom::Seldom};
 use cardwire_model::{Hash256, Timestamp, limits};
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashSet,
     mem,
-    net::{IpAddr, Ipv4Addr},
+    net::IpAddr,
     sync::{Mutex, MutexGuard, PoisonError},
 };
-
-/// One failed look-up is forgotten in this time.
-const FORGOTTEN_MICROS: i64 = 1_000_000 / limits::FAILED_LOOKUPS_PER_SECOND as i64;
-/// An address with more than this to forget has had its share.
-const SHARE_MICROS: i64 = FORGOTTEN_MICROS * limits::FAILED_LOOKUPS as i64;
-/// Addresses beyond these are counted as one.
-const STRANGERS: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 
 /// What a look-up came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,11 +72,17 @@ impl Lookups {
     }
 }
 
-#[derive(Default)]
 struct Book {
     accepted: Accepted,
-    unknown: Unknown,
+    unknown: Addresses,
     warnings: Seldom,
+}
+
+impl Default for Book {
+    fn default() -> Self {
+        let unknown = Addresses::new(limits::FAILED_LOOKUPS, limits::FAILED_LOOKUPS_PER_SECOND);
+        Self { accepted: Accepted::default(), unknown, warnings: Seldom::default() }
+    }
 }
 
 /// Tokens that were accepted lately: those since the last half, and the half before them.
@@ -111,39 +110,10 @@ impl Accepted {
     }
 }
 
-/// Unknown tokens by address: the time at which all of them will be forgotten.
-#[derive(Default)]
-struct Unknown(HashMap<IpAddr, i64>);
-
-impl Unknown {
-    /// Counts one more; answers for whom, or nothing if the address has had its share.
-    fn count(&mut self, address: IpAddr, now: Timestamp) -> Option<IpAddr> {
-        let now = now.micros();
-        if self.0.len() >= limits::COUNTED_ADDRESSES {
-            self.0.retain(|_, forgotten| *forgotten > now);
-        }
-        let has_room = self.0.len() < limits::COUNTED_ADDRESSES || self.0.contains_key(&address);
-        let counted = if has_room { address } else { STRANGERS };
-        let forgotten = self.0.entry(counted).or_insert(now);
-        // A clock that jumps back must not lock anybody out.
-        let next = (*forgotten).clamp(now, now + SHARE_MICROS) + FORGOTTEN_MICROS;
-        if next > now + SHARE_MICROS {
-            return None;
-        }
-        *forgotten = next;
-        Some(counted)
-    }
-
-    fn take_back(&mut self, counted: IpAddr) {
-        if let Some(forgotten) = self.0.get_mut(&counted) {
-            *forgotten -= FORGOTTEN_MICROS;
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::net::Ipv4Addr;
 
     const HERE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
     const THERE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));
@@ -210,7 +180,7 @@ mod tests {
         for number in 1..=limits::COUNTED_ADDRESSES as u32 + limits::FAILED_LOOKUPS {
             assert!(lookups.begin(IpAddr::V4(Ipv4Addr::from_bits(number)), Hash256::ZERO, NOON).is_some());
         }
-        assert_eq!(lookups.book().unknown.0.len(), limits::COUNTED_ADDRESSES + 1);
+        assert_eq!(lookups.book().unknown.len(), limits::COUNTED_ADDRESSES + 1);
         let another = IpAddr::V4(Ipv4Addr::from_bits(u32::MAX));
         assert_eq!(flood(&lookups, another, NOON), 0, "the addresses beyond share one count");
     }

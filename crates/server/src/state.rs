@@ -1,12 +1,14 @@
 //! What every handler shares.
 
-use crate::{limit::RateLimit, lookups::Lookups, workspace::Workspace};
+use crate::{
+    addresses::Addresses, limit::RateLimit, lookups::Lookups, readiness::Readiness, workspace::Workspace,
+};
 use axum::body::Bytes;
 use cardwire_api::openapi;
 use cardwire_handoff::Files;
 use cardwire_kernel::Kernel;
 use cardwire_model::limits;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// How a server is set up.
 pub struct ServerConfig {
@@ -40,6 +42,9 @@ pub(crate) struct State {
     pub(crate) config: ServerConfig,
     pub(crate) rate: RateLimit,
     pub(crate) lookups: Lookups,
+    /// Requests of callers without a token.
+    pub(crate) strangers: Mutex<Addresses>,
+    pub(crate) readiness: Readiness,
     pub(crate) workspace: Workspace,
     document: OnceLock<Bytes>,
 }
@@ -48,7 +53,16 @@ impl State {
     pub(crate) fn new(kernel: Arc<Kernel>, mut config: ServerConfig) -> Self {
         let rate = RateLimit::new(config.requests_per_second);
         let workspace = Workspace::new(config.workspace.take());
-        Self { kernel, config, rate, lookups: Lookups::default(), workspace, document: OnceLock::new() }
+        Self {
+            kernel,
+            config,
+            rate,
+            lookups: Lookups::default(),
+            strangers: Mutex::new(Addresses::new(limits::OPEN_REQUESTS, limits::OPEN_REQUESTS_PER_SECOND)),
+            readiness: Readiness::default(),
+            workspace,
+            document: OnceLock::new(),
+        }
     }
 
     /// The OpenAPI document. Most programs with a router never ask for it, and it takes longer to make than the rest.

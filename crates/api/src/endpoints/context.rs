@@ -1,6 +1,6 @@
 //! What models are sent, and why (API-11, RP-01..RP-04).
 
-use super::{Endpoint, Op, boolean, get, json, post, text};
+use super::{Endpoint, Op, boolean, get, json, needed, post};
 use crate::{
     Access,
     calls::{CallContextOut, ModelCallIn, ModelCallOut},
@@ -44,7 +44,7 @@ pub(super) const ENDPOINTS: &[Endpoint] = &[
         "What changed between two calls or turns, by layer and card.",
         json::<DiffOut>(),
     )
-    .query(&[text("left", "A call, or a turn. Required."), text("right", "A call, or a turn. Required.")]),
+    .query(&[needed("left", "A call, or a turn."), needed("right", "A call, or a turn.")]),
     get(
         Op::WhyContext,
         "/projects/{project_id}/context:why",
@@ -52,7 +52,7 @@ pub(super) const ENDPOINTS: &[Endpoint] = &[
         "Why a card is in a call, or why not.",
         json::<WhyOut>(),
     )
-    .query(&[text("call", "Which call. Required."), text("card", "Which card. Required.")]),
+    .query(&[needed("call", "Which call."), needed("card", "Which card.")]),
     get(
         Op::ExpandContext,
         "/projects/{project_id}/context:expand",
@@ -60,5 +60,5 @@ pub(super) const ENDPOINTS: &[Endpoint] = &[
         "The cards that a summary stands for.",
         json::<ExpandOut>(),
     )
-    .query(&[text("card", "The card of the summary. Required.")]),
+    .query(&[needed("card", "The card of the summary.")]),
 ];

@@ -1,6 +1,6 @@
 //! Documents that agents are given passages of (KN-01..KN-04).
 
-use super::{CURSOR, Endpoint, LIMIT, NAMESPACE, Op, delete, get, integer, json, post, text};
+use super::{CURSOR, Endpoint, LIMIT, NAMESPACE, Op, delete, get, integer, json, needed, post, text};
 use crate::{
     Access,
     knowledge::{DocumentIn, FoundList, SourceList, TakenInOut},
@@ -29,7 +29,7 @@ pub(super) const ENDPOINTS: &[Endpoint] = &[
         json::<FoundList>(),
     )
     .query(&[
-        text("query", "What to look for. Required."),
+        needed("query", "What to look for."),
         NAMESPACE,
         integer("limit", "How many, from 1; more than 100 is 100, and 8 when absent."),
         text("score_threshold", "What fits less well is left out. What a score is depends on the method."),
@@ -41,5 +41,5 @@ pub(super) const ENDPOINTS: &[Endpoint] = &[
         Access::Project(Operate),
         "Drop a document: it is found no more. One that is not there is fine.",
     )
-    .query(&[text("source_id", "Which. Required."), NAMESPACE]),
+    .query(&[needed("source_id", "Which."), NAMESPACE]),
 ];

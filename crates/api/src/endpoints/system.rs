@@ -1,15 +1,21 @@
 //! The server itself, projects, tokens, the audit and event logs.
 
 use super::{
-    AGENT_ID, AGENT_TURN_ID, CURSOR, Endpoint, LIMIT, Op, Query, QueryKind, SINCE, TRACE_ID, UNTIL, boolean,
-    delete, get, integer, json, post, text, typed,
+    AGENT_ID, AGENT_TURN_ID, CURSOR, Endpoint, LIMIT, Op, QueryKind, SINCE, TRACE_ID, UNTIL, boolean, delete,
+    get, integer, json, post, query, text, typed,
 };
 use crate::{Access, events, projects, system, tokens};
 use cardwire_model::Scope::{Admin, Read};
 
 pub(super) const ENDPOINTS: &[Endpoint] = &[
     get(Op::Health, "/health", Access::Open, "The process is alive.", json::<system::HealthOut>()),
-    get(Op::Ready, "/ready", Access::Any(Read), "The server can do its work.", json::<system::ReadyOut>()),
+    get(
+        Op::Ready,
+        "/ready",
+        Access::Guest(Read),
+        "The server can do its work. With a token it says what it works with, or why it cannot.",
+        json::<system::ReadyOut>(),
+    ),
     get(
         Op::Metrics,
         "/metrics",
@@ -17,7 +23,7 @@ pub(super) const ENDPOINTS: &[Endpoint] = &[
         "Prometheus metrics.",
         typed::<String>(&["text/plain"]),
     ),
-    get(Op::OpenApi, "/openapi.json", Access::Any(Read), "This document.", json::<serde_json::Value>()),
+    get(Op::OpenApi, "/openapi.json", Access::Open, "This document.", json::<serde_json::Value>()),
     get(
         Op::ListProjects,
         "/projects",
@@ -123,9 +129,5 @@ pub(super) const ENDPOINTS: &[Endpoint] = &[
         json::<system::TickIn>(),
         (200, json::<system::TickOut>()),
     )
-    .query(&[Query {
-        name: "now",
-        kind: QueryKind::Time,
-        summary: "The moment; the same may be said in the body.",
-    }]),
+    .query(&[query("now", QueryKind::Time, "The moment; the same may be said in the body.")]),
 ];

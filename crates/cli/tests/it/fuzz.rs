@@ -75,8 +75,8 @@ fn fuzz(backend: Backend) {
         .args(["--phases", phases, "--max-examples", &examples.to_string()])
         .args(["--workers", "1", "--request-timeout", "30"])
         // These would end the fun for the others, or never end themselves.
-        .args(["--exclude-operation-id", "DeleteProject", "--exclude-operation-id", "RevokeToken"])
-        .args(["--exclude-operation-id", "ReadEvents", "--exclude-operation-id", "ClaimTurns"])
+        .args(["--exclude-operation-id", "deleteProject", "--exclude-operation-id", "revokeToken"])
+        .args(["--exclude-operation-id", "readEvents", "--exclude-operation-id", "claimTurns"])
         .args(["--suppress-health-check", "all"])
         .output()
         .unwrap();

@@ -86,17 +86,39 @@ fn the_admin_token_is_all_there_is_in_a_file_for_its_owner() {
     assert!(!server.log().contains(digits), "the log holds the token");
 }
 
-/// SEC-01
+/// SEC-01, F-14
 #[test]
-fn every_route_but_health_needs_a_token() {
+fn whether_it_lives_and_is_ready_and_how_to_talk_to_it_is_told_without_a_token() {
     let server = Server::start(&[]);
-    assert_eq!(server.request_with("GET", "/health", &[], b"").status, 200);
-    let refused = server.request_with("GET", "/ready", &[], b"");
+    let bare = |path: &str| server.request_with("GET", path, &[], b"");
+    assert_eq!(bare("/health").status, 200);
+    assert_eq!(bare("/ready").json(), json!({ "status": "ready" }), "and nothing of what is inside");
+    assert_eq!(bare("/openapi.json").json()["openapi"], "3.1.0");
+    let refused = bare("/metrics");
     assert_eq!(
         (refused.code().as_str(), refused.header("www-authenticate")),
         ("unauthenticated", Some("Bearer"))
     );
-    assert_eq!(server.request_with("GET", "/metrics", &[], b"").code(), "unauthenticated");
+    let unknown = server.request_as("cw_nobody", "GET", "/ready", "");
+    assert_eq!(unknown.code(), "unauthenticated", "a wrong token is told from none");
+}
+
+/// SEC-07, F-14
+#[test]
+fn callers_without_a_token_have_a_rate_by_address() {
+    let server = Server::start(&[]);
+    let until_refused =
+        || (0..10_000).map(|_| server.request_with("GET", "/ready", &[], b"")).find(|r| r.status == 429);
+    std::thread::scope(|scope| {
+        let callers: Vec<_> = (0..8).map(|_| scope.spawn(until_refused)).collect();
+        for caller in callers {
+            let reply = caller.join().unwrap().expect("some request is refused");
+            assert_eq!((reply.code().as_str(), reply.header("retry-after")), ("rate_limited", Some("1")));
+        }
+    });
+    // Neither those who are known nor those who ask for what costs nothing are held up by them.
+    assert_eq!(server.get("/ready").status, 200);
+    assert_eq!(server.request_with("GET", "/health", &[], b"").status, 200);
 }
 
 /// API-17

@@ -1,22 +1,37 @@
 //! What the server says of itself (API-14), verification, and the watchdog by hand.
 
-use crate::{error::Answer, request::Request, respond};
+use crate::{
+    error::{Answer, ApiError},
+    request::Request,
+    respond,
+};
 use axum::{
     body::Body,
     http::{HeaderValue, StatusCode, header},
     response::Response,
 };
-use cardwire_api::system::{HealthOut, ReadyOut, TickIn, TickOut, VerifyOut};
+use cardwire_api::{
+    ErrorCode,
+    system::{HealthOut, ReadyOut, TickIn, TickOut, VerifyOut},
+};
 
 pub(crate) fn health() -> Answer {
     respond::ok(&HealthOut { status: "ok" })
 }
 
 pub(crate) async fn ready(request: Request) -> Answer {
-    let kernel = &request.state.kernel;
-    kernel.takes_writes().await?;
-    let health = kernel.health().await?;
-    respond::ok(&ReadyOut::new(request.state.config.version, health))
+    let state = &request.state;
+    // Nobody is told of the store without a token.
+    if request.by.is_none() {
+        return match state.readiness.is_ready(&state.kernel).await {
+            true => respond::ok(&ReadyOut::yes()),
+            false => {
+                Err(ApiError::new(ErrorCode::Unavailable, "not ready; a request with a token is told why"))
+            }
+        };
+    }
+    state.kernel.takes_writes().await?;
+    respond::ok(&ReadyOut::new(state.config.version, state.kernel.health().await?))
 }
 
 pub(crate) async fn metrics(request: &Request) -> Answer {

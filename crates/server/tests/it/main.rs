@@ -23,6 +23,7 @@ mod instances;
 mod isolation;
 mod knowledge;
 mod long_work;
+mod openapi;
 mod pack;
 mod projects;
 mod roster;

@@ -1,6 +1,7 @@
 //! A server without a socket: the real router over a real store, called in process.
 
 mod context;
+mod document;
 mod turns;
 
 pub(crate) use context::{BrokenEmbedder, Meanings, Scribe, names, texts};
@@ -252,10 +253,15 @@ impl Api {
     }
 
     pub(crate) async fn send(&self, request: Request<Body>) -> Reply {
+        let (method, uri) = (request.method().clone(), request.uri().clone());
         let response = self.router.clone().oneshot(request).await.unwrap();
         let (parts, body) = response.into_parts();
         let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap().to_vec();
         assert!(parts.headers.contains_key("traceparent"), "API-06: every response carries traceparent");
+        let content_type = parts.headers.get("content-type").and_then(|value| value.to_str().ok());
+        let status = parts.status.as_u16();
+        let fault = document::fault(method.as_str(), uri.path(), status, content_type, &bytes);
+        assert_eq!(fault, None, "F-14: every answer is as the document says");
         Reply { status: parts.status, headers: parts.headers, bytes }
     }
 

@@ -15,6 +15,9 @@ async fn it_is_alive_and_ready(api: Api) {
     api.request("GET", "/health", &[], "").await.expect(200);
     let ready = api.get("/ready").await.expect(200);
     assert_eq!(ready["status"], "ready");
+    // SEC-01, F-14: strangers are told no more than that.
+    let bare = async || api.request("GET", "/ready", &[], "").await;
+    assert_eq!(bare().await.expect(200), serde_json::json!({ "status": "ready" }));
     api.get("/metrics").await.status.is_success().then_some(()).unwrap();
     let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
     let reply = api.request("GET", "/health", &[("traceparent", trace)], "").await;
@@ -26,6 +29,10 @@ async fn it_is_alive_and_ready(api: Api) {
     assert_eq!(api.with(&api.admin, "HEAD", "/l0/claim", "").await.status, 405);
     api.kernel.shutdown().await;
     api.get("/ready").await.expect_error(503, "unavailable");
+    api.clock.advance(1);
+    let told = bare().await;
+    told.expect_error(503, "unavailable");
+    assert!(told.json()["error"].get("detail").is_none(), "{}", told.json());
     api.request("GET", "/health", &[], "").await.expect(200);
 }
 

@@ -43,7 +43,7 @@ async fn a_turn_token_opens_its_turn_only(api: Api) {
             Access::Open => {
                 ask(&mine, "p1").await.expect(200);
             }
-            Access::Any(_) | Access::Global(_) | Access::Project(_) => {
+            Access::Guest(_) | Access::Any(_) | Access::Global(_) | Access::Project(_) => {
                 let reply = ask(&mine, "p1").await;
                 assert_eq!(reply.status, 403, "{:?}", endpoint.op);
                 assert!(matches!(reply.code().as_str(), "forbidden" | "box_not_writable"));
