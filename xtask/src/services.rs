@@ -34,12 +34,16 @@ pub(crate) struct Services {
     s3: S3,
     schemathesis: PathBuf,
     sdk_python: PathBuf,
+    client_python: PathBuf,
+    node_modules: PathBuf,
 }
 
 impl Services {
     pub(crate) fn start() -> anyhow::Result<Self> {
         let schemathesis = tools::schemathesis()?;
         let sdk_python = tools::sdk_python()?;
+        let client_python = tools::client_python()?;
+        let node_modules = tools::node_modules()?;
         Ok(Self {
             postgres: Postgres::start()?,
             victim: Postgres::start()?,
@@ -48,6 +52,8 @@ impl Services {
             s3: S3::start()?,
             schemathesis,
             sdk_python,
+            client_python,
+            node_modules,
         })
     }
 
@@ -61,6 +67,8 @@ impl Services {
             ("CARDWIRE_TEST_S3", self.s3.url().to_owned()),
             ("CARDWIRE_TEST_SCHEMATHESIS", self.schemathesis.display().to_string()),
             ("CARDWIRE_TEST_SDK_PYTHON", self.sdk_python.display().to_string()),
+            ("CARDWIRE_TEST_CLIENT_PYTHON", self.client_python.display().to_string()),
+            ("CARDWIRE_TEST_NODE_MODULES", self.node_modules.display().to_string()),
         ]
     }
 

@@ -1,7 +1,7 @@
 //! Finding the programs that tests need, and fetching those that are missing.
 //!
 //! Programs on the machine are preferred. Python packages go into a virtual environment below the target
-//! directory, at pinned versions; system packages are installed only when running as root (as in CI).
+//! directory and npm packages into a directory beside it, at pinned versions; system packages are installed only when running as root (as in CI).
 //! Where packages come from is the business of the machine's own configuration, never of this file.
 
 use std::env;
@@ -25,6 +25,12 @@ const ANTHROPIC: PythonTool = PythonTool { package: "anthropic", version: "2.8.0
 /// The service is named because everything that Amazon offers would be installed otherwise.
 const MOTO: PythonTool = PythonTool { package: "moto[s3,server]", version: "5.2.5", program: "moto_server" };
 const MCP: PythonTool = PythonTool { package: "mcp", version: "2.3.0", program: "python" };
+/// Makes a client of the OpenAPI document.
+const OPENAPI_PYTHON_CLIENT: PythonTool =
+    PythonTool { package: "openapi-python-client", version: "0.29.1", program: "openapi-python-client" };
+const MYPY: PythonTool = PythonTool { package: "mypy", version: "2.4.1", program: "mypy" };
+/// The same for TypeScript: the generator, what the clients it makes run on, and their compiler.
+const NODE_PACKAGES: [&str; 3] = ["openapi-typescript@7.13.0", "openapi-fetch@0.17.0", "typescript@5.9.3"];
 
 /// The directory that holds all of PostgreSQL's server programs.
 pub(super) fn postgres_bin_dir() -> anyhow::Result<PathBuf> {
@@ -70,6 +76,38 @@ pub(super) fn sdk_python() -> anyhow::Result<PathBuf> {
     MCP.ensure()?;
     OPENAI.ensure()?;
     ANTHROPIC.ensure()
+}
+
+/// Python with a generator of clients and a type checker.
+pub(super) fn client_python() -> anyhow::Result<PathBuf> {
+    OPENAPI_PYTHON_CLIENT.ensure()?;
+    let mypy = MYPY.ensure()?;
+    Ok(mypy.with_file_name("python"))
+}
+
+/// The directory `node_modules` with a generator of clients and a compiler, for the program `node`.
+pub(super) fn node_modules() -> anyhow::Result<PathBuf> {
+    if find_in_path("node").is_none() || find_in_path("npm").is_none() {
+        apt_install("npm").context("install Node 20 or newer with npm")?;
+    }
+    let tools = workspace::tools_dir();
+    let _lock = lock(&tools)?;
+    let dir = tools.join("node");
+    let modules = dir.join("node_modules");
+    let (stamp, wanted) = (dir.join("installed"), NODE_PACKAGES.join("\n"));
+    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
+        return Ok(modules);
+    }
+    eprintln!("services: installing {}", NODE_PACKAGES.join(", "));
+    fs::create_dir_all(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
+    // Without a file of its own npm would look for one in the directories above.
+    fs::write(dir.join("package.json"), "{\"private\":true}\n").context("cannot write package.json")?;
+    let prefix = dir.to_string_lossy();
+    let quiet =
+        ["install", "--prefix", &prefix, "--save-exact", "--no-audit", "--no-fund", "--loglevel=error"];
+    run("npm", &[&quiet[..], &NODE_PACKAGES[..]].concat()).context("cannot install the npm packages")?;
+    fs::write(stamp, wanted).context("cannot note the installation")?;
+    Ok(modules)
 }
 
 /// The program `moto_server`, which speaks S3.
@@ -126,11 +164,7 @@ impl PythonTool {
     /// Install the pinned version into the virtual environment unless it is there.
     fn ensure(&self) -> anyhow::Result<PathBuf> {
         let tools = workspace::tools_dir();
-        fs::create_dir_all(&tools).with_context(|| format!("cannot create {}", tools.display()))?;
-        // Two runs at once must not install into the same environment. Closing the file unlocks it.
-        let lock = File::create(tools.join("lock"))?;
-        lock.lock().context("cannot lock the tools directory")?;
-
+        let _lock = lock(&tools)?;
         let venv = tools.join("venv");
         let program = venv.join("bin").join(self.program);
         let stamp = venv.join(format!("{}-{}.installed", self.package, self.version));
@@ -156,6 +190,14 @@ impl PythonTool {
         File::create(stamp).context("cannot note the installation")?;
         Ok(program)
     }
+}
+
+/// Two runs at once must not install into the same directory. Closing the file unlocks it.
+fn lock(tools: &Path) -> anyhow::Result<File> {
+    fs::create_dir_all(tools).with_context(|| format!("cannot create {}", tools.display()))?;
+    let lock = File::create(tools.join("lock"))?;
+    lock.lock().context("cannot lock the tools directory")?;
+    Ok(lock)
 }
 
 fn ensure_venv(venv: &Path) -> anyhow::Result<()> {

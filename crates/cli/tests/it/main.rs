@@ -9,6 +9,7 @@ mod batches;
 mod bench;
 mod boxes;
 mod cards;
+mod clients;
 mod context;
 mod crash;
 mod documents;
