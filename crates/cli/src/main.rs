@@ -23,6 +23,8 @@ mod ports;
 mod presence;
 mod pretty;
 mod private;
+#[cfg(test)]
+mod reference;
 mod route;
 mod signals;
 mod store;
