@@ -156,14 +156,21 @@ mod tests {
     #[test]
     fn a_call_is_shared_out_over_what_it_showed_and_all_rows_come_to_it_again() {
         let mut sums = Sums::new();
-        let spent =
-            Spent { calls: 1, input_tokens: 999, output_tokens: 5, cost_micros: 101, cached_tokens: 7, ..Spent::default() };
+        let spent = Spent {
+            calls: 1,
+            input_tokens: 999,
+            output_tokens: 5,
+            cost_micros: 101,
+            cached_tokens: 7,
+            ..Spent::default()
+        };
         let shown = [("query".to_owned(), 30), ("turn".to_owned(), 10), ("turn".to_owned(), 60)];
         share(&mut sums, spent, &shown);
         assert_eq!((sums["query"].input_tokens, sums["query"].cost_micros), (30, 30));
         assert_eq!((sums["turn"].input_tokens, sums["turn"].cost_micros), (70, 70));
         assert_eq!(sums["turn"].calls, 1, "one call, whatever it showed");
-        let rest = Spent { calls: 1, input_tokens: 899, cached_tokens: 7, cost_micros: 1, ..Spent::default() };
+        let rest =
+            Spent { calls: 1, input_tokens: 899, cached_tokens: 7, cost_micros: 1, ..Spent::default() };
         assert_eq!((sums[PROVIDER_DIFFERENCE], sums[ANSWER].output_tokens), (rest, 5));
         // A provider may count less, or say nothing of what it costs.
         let less = Spent { calls: 1, input_tokens: 90, ..Spent::default() };

@@ -248,9 +248,6 @@ mod tests {
                 ),
                 "The call failed (x): y",
             ),
-            // What has another shape is told as it is.
-            (json!({ "status": "done" }), r#"{"status":"done"}"#),
-            (json!("plain"), "plain"),
         ] {
             assert_eq!(result_of(&content), said, "{content}");
         }

@@ -59,8 +59,8 @@ pub use sessions::{
 };
 pub use tokens::{AdminError, Minted};
 pub use turns::{
-    Chunk, ClaimRequest, Held, Hydrated, LiveTurn, LiveTurns, NewProfile, NewTurnCard, Place, Recover, RunTeam,
-    TickAction, TickReport, TurnView, ViewedTurn,
+    Chunk, ClaimRequest, Held, Hydrated, LiveTurn, LiveTurns, NewProfile, NewTurnCard, Place, Recover,
+    RunTeam, TickAction, TickReport, TurnView, ViewedTurn,
 };
 pub use verify::{RealmReport, VerifyReport};
 

@@ -1,5 +1,6 @@
 //! What people are asked, and their answers (PR-10). Whoever agrees to a call can read all of what it would be called with.
 
+use super::names::Names;
 use crate::{
     client::Client,
     failure::Failure,
@@ -22,69 +23,77 @@ const PAGE: usize = 100;
 
 /// A question that waits for a person, as the server tells it.
 #[derive(Debug, Clone, Serialize)]
-pub(super) struct Question(Value);
+pub(super) struct Question {
+    #[serde(flatten)]
+    told: Value,
+    /// What people call the agent that asks.
+    #[serde(skip)]
+    agent: String,
+}
 
 impl Question {
     pub(super) fn turn(&self) -> String {
-        cell(&self.0["agent_turn_id"])
+        cell(&self.told["agent_turn_id"])
     }
 
     /// Whether it is a yes or a no that is asked for.
     pub(super) fn is_approval(&self) -> bool {
-        self.0["kind"] == "approval"
+        self.told["kind"] == "approval"
     }
 
     /// Its id: that of the call which waits for the answer.
     pub(super) fn call(&self) -> &str {
-        self.0["tool_call_id"].as_str().unwrap_or_default()
+        self.told["tool_call_id"].as_str().unwrap_or_default()
     }
 
     /// A row of a list.
     pub(super) fn row(&self) -> Vec<String> {
-        let mut row = ["tool_call_id", "kind", "agent_id", "agent_turn_id", "asked_at"]
-            .map(|name| cell(&self.0[name]))
-            .to_vec();
-        row.push(self.asks());
-        row
+        let text = |name: &str| cell(&self.told[name]);
+        let (id, kind, agent) = (text("tool_call_id"), text("kind"), self.agent.clone());
+        vec![id, kind, agent, text("agent_turn_id"), text("asked_at"), self.asks()]
     }
 
     pub(super) fn asked_at(&self) -> String {
-        cell(&self.0["asked_at"])
+        cell(&self.told["asked_at"])
     }
 
     pub(super) fn json(&self) -> &Value {
-        &self.0
+        &self.told
     }
 
     /// What is asked, without who asks.
     fn asks(&self) -> String {
         match self.is_approval() {
-            true => format!("call {} with {}", cell(&self.0["tool_name"]), self.0["arguments"]),
-            false => cell(&self.0["question"]),
+            true => format!("call {} with {}", cell(&self.told["tool_name"]), self.told["arguments"]),
+            false => cell(&self.told["question"]),
         }
     }
 
     /// Who asks what, cut to one line.
     pub(super) fn words(&self) -> String {
-        let agent = cell(&self.0["agent_id"]);
+        let agent = &self.agent;
         let words = match self.is_approval() {
             true => {
-                format!("{agent} wants to call {} with {}", cell(&self.0["tool_name"]), self.0["arguments"])
+                format!(
+                    "{agent} wants to call {} with {}",
+                    cell(&self.told["tool_name"]),
+                    self.told["arguments"]
+                )
             }
-            false => format!("{agent} asks: {}", cell(&self.0["question"])),
+            false => format!("{agent} asks: {}", cell(&self.told["question"])),
         };
         cut(&clean(&words), WORDS)
     }
 
     /// Everything that is asked, in lines that fit a terminal.
     fn lines(&self) -> Vec<String> {
-        let agent = cell(&self.0["agent_id"]);
+        let agent = &self.agent;
         let (head, body) = match self.is_approval() {
             true => (
-                format!("{agent} wants to call {} with", cell(&self.0["tool_name"])),
-                pretty::indent(&self.0["arguments"].to_string()),
+                format!("{agent} wants to call {} with", cell(&self.told["tool_name"])),
+                pretty::indent(&self.told["arguments"].to_string()),
             ),
-            false => (format!("{agent} asks:"), cell(&self.0["question"])),
+            false => (format!("{agent} asks:"), cell(&self.told["question"])),
         };
         let body = clean_lines(&body);
         let body = body.lines().flat_map(|line| wrapped(line, WIDTH)).map(|line| format!("  {line}"));
@@ -137,7 +146,7 @@ impl Question {
         if let Some(reply) = reply {
             result["reply"] = reply.into();
         }
-        let asked = &self.0;
+        let asked = &self.told;
         let body = json!({
             "agent_id": asked["agent_id"], "agent_turn_id": asked["agent_turn_id"],
             "turn_epoch": asked["turn_epoch"], "tool_call_id": asked["tool_call_id"], "status": "success",
@@ -154,7 +163,8 @@ pub(super) async fn questions_of(
     turn: &str,
 ) -> Result<Vec<Question>, Failure> {
     let route = Route::in_project(project, &["turns", turn, "questions"])?;
-    Ok(questions(client.get(&route).await?.parse()?))
+    let list = client.get(&route).await?.parse()?;
+    Ok(questions(list, project, client).await)
 }
 
 /// What all turns of a project ask of people, oldest first.
@@ -164,7 +174,7 @@ pub(super) async fn open_questions(client: &Client, project: &str) -> Result<Vec
     loop {
         let page: Value = client.get(&route.clone().query("cursor", cursor.as_deref())).await?.parse()?;
         cursor = page["next_cursor"].as_str().map(str::to_owned);
-        found.extend(questions(page));
+        found.extend(questions(page, project, client).await);
         if cursor.is_none() {
             found.sort_by_key(Question::asked_at);
             return Ok(found);
@@ -172,11 +182,10 @@ pub(super) async fn open_questions(client: &Client, project: &str) -> Result<Vec
     }
 }
 
-fn questions(mut list: Value) -> Vec<Question> {
-    match list["items"].take() {
-        Value::Array(items) => items.into_iter().map(Question).collect(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => vec![],
-    }
+async fn questions(mut list: Value, project: &str, client: &Client) -> Vec<Question> {
+    let Value::Array(items) = list["items"].take() else { return vec![] };
+    let names = Names::of(&items, &["agent_id"], project, client).await;
+    items.into_iter().map(|told| Question { agent: names.show(&told["agent_id"]), told }).collect()
 }
 
 #[cfg(test)]
@@ -184,10 +193,10 @@ mod tests {
     use super::*;
 
     fn approval(arguments: Value) -> Question {
-        Question(json!({
-            "agent_id": "a", "agent_turn_id": "turn_1", "kind": "approval", "tool_name": "pay", "tool_call_id": "c1",
-            "arguments": arguments,
-        }))
+        let told = json!({
+            "agent_turn_id": "turn_1", "kind": "approval", "tool_name": "pay", "tool_call_id": "c1", "arguments": arguments,
+        });
+        Question { told, agent: "a".to_owned() }
     }
 
     /// F-12

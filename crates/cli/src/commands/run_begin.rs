@@ -72,11 +72,11 @@ impl Run<'_> {
         let Some(run) = runs.iter().find(stands_in_the_way) else { return Ok(()) };
         let file = self.file();
         let commands = run.commands(file.as_deref().filter(|_| self.is_of_team(run)));
-        Err(Failure::conflict(format!(
-            "{}; a new query would have to wait for it, and pay for it first",
-            run.words()
-        ))
-        .hint(format!(
+        let why = match &self.client {
+            Client::Embedded(_) => "a new query would finish it first, and pay for it",
+            Client::Http(_) => "a new query of its session would wait for it",
+        };
+        Err(Failure::conflict(format!("{}; {why}", run.words())).hint(format!(
             "`{}` goes on with it, `{}` gives it up; `--queue` asks all the same, behind it",
             commands.resume, commands.stop
         )))

@@ -58,10 +58,10 @@ impl Unfinished {
         self.0["session_id"] == session && namespace == NAMESPACE
     }
 
-    /// In one line: what it is, and since when.
+    /// In one line: what it is, and when it began.
     pub(crate) fn words(&self) -> String {
         format!(
-            "run {} of team `{}` (project `{}`, session `{}`) has not ended since {}",
+            "run {} of team `{}` (project `{}`, session `{}`) began at {} and has not ended",
             self.turn(),
             self.team(),
             self.project(),

@@ -192,7 +192,7 @@ fn a_manifest_is_kept_as_json_and_read_back() {
     "session_checkpoint":"00000000000000000000000000000009",
     "shared_prefix_tokens":0,
     "step_id":"step_1",
-    "template":"cw-1",
+    "template":"cw-2",
     "tokenizer":"estimate",
     "tool_set_hash":"ab",
     "tools_card_id":"00000000000000000000000000000007",

@@ -4,9 +4,15 @@ use super::*;
 
 const AGENTS: [Process; 4] = [Process::Sequential, Process::Dynamic, Process::Hierarchical, Process::React];
 
+/// The layers among the messages; tools stand beside them.
 fn shown(process: Process, share: bool) -> Vec<&'static str> {
     let allowed = allowed(process, share);
-    Layer::ALL.iter().filter(|layer| allowed.shows(**layer)).map(|layer| layer.as_str()).collect()
+    Layer::ALL
+        .iter()
+        .filter(|layer| **layer != Layer::Tools)
+        .filter(|layer| allowed.shows(**layer))
+        .map(|layer| layer.as_str())
+        .collect()
 }
 
 /// PR-09
@@ -43,7 +49,8 @@ fn a_process_is_known_by_all_of_its_names_and_no_other() {
 #[test]
 fn an_agent_sees_every_layer_when_they_are_shared() {
     for process in AGENTS {
-        let all: Vec<_> = Layer::ALL.iter().map(|layer| layer.as_str()).collect();
+        let all: Vec<_> =
+            Layer::ALL.iter().filter(|layer| **layer != Layer::Tools).map(|layer| layer.as_str()).collect();
         assert_eq!(shown(process, true), all, "{process:?}");
     }
 }

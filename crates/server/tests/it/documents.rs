@@ -328,7 +328,7 @@ async fn yaml_that_cannot_be_kept_is_refused_with_its_place(api: Api) {
     let deep = format!("target: {}{}", "[".repeat(limits::JSON_DEPTH), "]".repeat(limits::JSON_DEPTH));
     for (text, field, words) in [
         ("description: [", "description/0", "line "),
-        ("description: 'x", "body", "line "),
+        ("description: 'x", "description", "line "),
         ("\u{0}", "body", "line "),
         ("- a\n", "body", "must be an object"),
         ("just a text", "body", "must be an object"),

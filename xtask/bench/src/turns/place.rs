@@ -168,7 +168,7 @@ pub(crate) fn claim(worker: &str, wait: Duration) -> anyhow::Result<ClaimRequest
         wait,
         projects: None,
         start: true,
-        recover: false,
+        recover: cardwire_kernel::Recover::Nothing,
         holding: vec![],
     })
 }

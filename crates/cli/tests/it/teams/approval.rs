@@ -171,7 +171,7 @@ fn pr_10_a_run_behind_one_that_waits_for_a_person_says_so() {
         let words = "the run is queued behind one that waits for a person: a wants to call publish";
         if stage.server().is_none() {
             // F-07: nothing is finished first, and paid for, without a word.
-            stage.home.cardwire(&args).failed(4, "has not ended since");
+            stage.home.cardwire(&args).failed(4, "and has not ended");
             // Nobody else can open the store while it would wait.
             let behind = stage.home.cardwire(&[&args[..], &["--queue"]].concat());
             behind.failed(1, words);

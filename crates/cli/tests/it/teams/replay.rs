@@ -184,7 +184,7 @@ fn rp_06_an_unchanged_fork_sends_what_the_original_sent() {
         let fork = ["turn", "fork", &turn, "--project", "p1", "--without-layer"];
         let absent = stage.home.cardwire(&[&fork[..], &["todo"]].concat());
         assert!(absent.stderr.contains("call 1 of the turn had nothing of layer `todo`"), "{absent:?}");
-        let there = stage.home.cardwire(&[&fork[..], &["framework"]].concat());
+        let there = stage.home.cardwire(&[&fork[..], &["system_prompt"]].concat());
         assert!(there.code == 0 && !there.stderr.contains("had nothing"), "{there:?}");
         // What the turn itself has said is no older history.
         let sides = stage.json(&["turn", "fork", &turn, "--at", "3", "--without-layer", "checkpoint"]);

@@ -60,7 +60,8 @@ fn f_07_a_run_whose_server_dies_says_how_to_go_on_and_that_works() {
     // Without a server it waits, and is named with what goes on with it.
     let doctor = home.ok(&["doctor"]);
     let line = doctor.lines().find(|line| line.starts_with("warn  run: ")).unwrap();
-    for word in ["team `crew`", "project `p1`", "session `s1`", "turn_", "since 20", "nobody works on it"] {
+    for word in ["team `crew`", "project `p1`", "session `s1`", "turn_", "began at 20", "nobody works on it"]
+    {
         assert!(line.contains(word), "no `{word}` in {line}");
     }
     assert!(line.contains("`cardwire run --resume --session s1 --project p1`"), "{line}");
@@ -107,7 +108,7 @@ fn f_07_a_new_query_does_not_finish_an_old_run_unasked() {
         let turns = stage.turns().len();
         for session in [&["--session", "s1"][..], &["--session", "s2"], &[]] {
             let refused = stage.run(&team, "Again.", session).run;
-            refused.failed(4, "has not ended since");
+            refused.failed(4, "and has not ended");
             assert!(
                 refused.stderr.contains("session `s1`") && refused.stderr.contains("--queue"),
                 "{refused:?}"
@@ -145,7 +146,7 @@ fn f_07_on_a_server_a_query_of_the_same_session_is_refused_and_another_is_queued
     let team = team();
     on_a_server(|stage, _server| {
         stage.run(&team, "Count.", &["--session", "s1"]).run.failed(1, "waits for a person");
-        stage.run(&team, "Again.", &["--session", "s1"]).run.failed(4, "has not ended since");
+        stage.run(&team, "Again.", &["--session", "s1"]).run.failed(4, "and has not ended");
         let args = ["run", "team.yaml", "Else.", "-p", "p1", "--session", "s2"];
         let mut behind = Process::start(stage.home.command(&args), &stage.home, "behind.log");
         let said = eventually("it says behind which", || {

@@ -22,10 +22,8 @@ fn refused(world: &mut World, patch: &Patch) -> String {
     let texts = world.state.row.as_ref().map(|_| world.texts());
     let error = world.try_patch(patch).map(|done| done.session.version).unwrap_err();
     assert_eq!(world.state.row.as_ref().map(|_| world.texts()), texts, "nothing is written");
-    match error {
-        Rejection::Invalid(invalid) => invalid.field_name().to_owned(),
-        other => panic!("{other:?}"),
-    }
+    let Rejection::Invalid(invalid) = error else { panic!("{error:?}") };
+    invalid.field_name().to_owned()
 }
 
 /// F-04: an id may be used again once its call is answered, as models do that count their calls anew; the second call
