@@ -156,7 +156,7 @@ pub const TOOL_LISTS: [&str; 2] = [ALLOWED_TOOLS, ALLOWED_INTERNAL_TOOLS];
 pub const BUILTIN_TOOLS: &str = "builtin_tools";
 
 /// What a profile may say.
-pub const PROFILE_KEYS: [&str; 12] = [
+pub const PROFILE_KEYS: [&str; 13] = [
     "name",
     "worker_target",
     "system_prompt",
@@ -168,6 +168,7 @@ pub const PROFILE_KEYS: [&str; 12] = [
     "must_end_with",
     "llm_config",
     "delegation_policy",
+    "max_attempts",
     "description",
 ];
 

@@ -252,7 +252,8 @@ async fn identify(
     if text.starts_with(turn_token::PREFIX) {
         let token = turn_token::read(text);
         let hash = token.as_ref().map_or_else(|| Hash256::of(text.as_bytes()), |token| token.hash);
-        let token = look_up(state, peer, hash, held(state, token)).await?;
+        let found = look_up(state, peer, hash, held(state, token)).await;
+        let token = found.map_err(|error| where_turns_are(endpoint, error))?;
         let caller = Caller { actor: Actor::turn(token.turn) };
         *holder = Some(Holder { caller, realm: token.project.clone().into() });
         check_rate(state, Counted::Turn(token.turn))?;
@@ -266,6 +267,19 @@ async fn identify(
     check_rate(state, Counted::Token(token.id))?;
     let secret = TokenSecret::from_text(text).map_err(|_| KernelError::Unauthenticated)?;
     Ok(Bearer::Token(Authenticated { token, secret }))
+}
+
+/// That a turn was lost is told where turns are; everywhere else its old token is one that nobody holds.
+fn where_turns_are(endpoint: &Endpoint, error: ApiError) -> ApiError {
+    match endpoint.access {
+        Access::Turn(_) => error,
+        Access::Open | Access::Guest(_) | Access::Any(_) | Access::Global(_) | Access::Project(_)
+            if error.code == ErrorCode::StaleTurn =>
+        {
+            KernelError::Unauthenticated.into()
+        }
+        Access::Open | Access::Guest(_) | Access::Any(_) | Access::Global(_) | Access::Project(_) => error,
+    }
 }
 
 /// Looks a token up, if its sender may have one looked up. A request from this process is not counted.

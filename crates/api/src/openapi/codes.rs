@@ -144,7 +144,9 @@ pub fn codes(endpoint: &Endpoint) -> Vec<ErrorCode> {
     };
     // A read knows nothing that could have changed.
     let changes: &[_] = if endpoint.method == "GET" { &[] } else { &[Conflict] };
-    let parts = [ALWAYS, known, changes];
+    // Who lost the turn that a token was for is told so.
+    let of_turn: &[_] = if matches!(endpoint.access, Access::Turn(_)) { &[StaleTurn] } else { &[] };
+    let parts = [ALWAYS, known, changes, of_turn];
     let mut codes: Vec<_> = parts.into_iter().chain(own(endpoint.op)).flatten().copied().collect();
     codes.sort_unstable();
     codes.dedup();

@@ -54,7 +54,7 @@ fn a_session_is_patched_listed_shown_and_deleted() {
         assert_eq!(home.ok(&["session", "delete", "-p", "p1", "talk"]), "deleted session talk");
         let gone = home.cardwire(&["session", "get", "-p", "p1", "talk"]);
         gone.failed(3, "session not found");
-        assert!(gone.stderr.contains("hint: `cardwire session list`"), "{gone:?}");
+        assert!(gone.stderr.contains("hint: `cardwire session list --project p1`"), "{gone:?}");
     });
 }
 

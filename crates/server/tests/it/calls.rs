@@ -7,7 +7,8 @@ mod input;
 mod summary;
 
 use crate::support::{Api, Leased, NOBODY, on_both, on_sqlite};
-use cardwire_model::Hash256;
+use cardwire_model::{CanonicalJson, Commit, Hash256, ProjectId, Write};
+use cardwire_testkit::{SeededIds, fixtures::CardBuilder};
 use serde_json::{Value, json};
 
 on_both! {
@@ -228,9 +229,13 @@ async fn rp_02_a_call_of_an_earlier_build_is_rendered_as_it_was(api: Api) {
     let mut manifest = show(&api, &made, "").await["manifest"].clone();
     manifest["template"] = "cw-1".into();
     manifest["request_sha256"] = Hash256::of(earlier.as_bytes()).to_string().into();
-    let card = json!({ "content": manifest, "metadata": { "type": "sys.manifest", "role": "system" } });
-    let card = api.post("/projects/p1/l0/cards", card).await.expect(201);
-    let old = json!({ "call_id": card["card_id"] });
+    // Nobody but the kernel writes such cards, so it is put where an earlier build would have left it.
+    let content = CanonicalJson::from_value(&manifest).unwrap();
+    let card = CardBuilder::content(content).kind("sys.manifest").build(SeededIds::new(5).card());
+    let old = json!({ "call_id": card.id.to_string() });
+    let mut commit = Commit::new("p1".parse::<ProjectId>().unwrap());
+    commit.writes.push(Write::PutCard(Box::new(card)));
+    api.store.commit(commit).await.unwrap();
     let shown = show(&api, &old, "?render=true").await;
     assert_eq!((&shown["request"], &shown["hash_ok"]), (&json!(earlier), &json!(true)), "{shown:#}");
     assert_eq!(show(&api, &made, "?render=true").await["hash_ok"], true);

@@ -192,7 +192,7 @@ mod tests {
         words.hear("x".repeat(limits::MCP_LAST_WORDS_BYTES).as_bytes());
         assert_eq!(
             words.lines().unwrap().len(),
-            limits::MCP_LAST_WORDS_BYTES + 1,
+            limits::MCP_LAST_WORDS_BYTES,
             "a line is told as far as it is kept"
         );
         words.clear();

@@ -190,11 +190,7 @@ fn rp_06_an_unchanged_fork_sends_what_the_original_sent() {
         let sides = stage.json(&["turn", "fork", &turn, "--at", "3", "--without-layer", "checkpoint"]);
         let sent = stage.only_sent(text(&sides["fork"]["agent_id"]));
         let roles: Vec<_> = sent.messages.iter().map(|message| text(&message["role"])).collect();
-        assert_eq!(
-            roles,
-            ["system", "system", "user", "assistant", "tool", "assistant", "tool"],
-            "{sent:#?}"
-        );
+        assert_eq!(roles, ["system", "user", "assistant", "tool", "assistant", "tool"], "{sent:#?}");
     });
 }
 

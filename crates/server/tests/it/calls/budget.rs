@@ -127,17 +127,18 @@ async fn cp_01_the_list_of_tools_counts(api: Api) {
     let tools =
         json!({ "tools": [{ "type": "function", "function": { "name": "look", "description": "Looks." } }] });
     let total = |call: &Value| call["total_tokens"].as_u64().unwrap();
-    let (bare, with) = (call(&api, &leased, json!({})).await, call(&api, &leased, tools.clone()).await);
+    let none = json!({ "tools": [] });
+    let (bare, with) = (call(&api, &leased, none.clone()).await, call(&api, &leased, tools.clone()).await);
     assert!(total(&bare) < total(&with) - 1, "{bare} {with}");
     api.settle(json!({ "compact_threshold": total(&with), "min_keep_entries": 2 })).await;
     assert!(call(&api, &leased, tools.clone()).await.get("compaction_due").is_none(), "just so");
     api.settle(json!({ "compact_threshold": total(&with) - 1, "min_keep_entries": 2 })).await;
-    assert!(call(&api, &leased, json!({})).await.get("compaction_due").is_none());
+    assert!(call(&api, &leased, none.clone()).await.get("compaction_due").is_none());
     assert_eq!(call(&api, &leased, tools.clone()).await["compaction_due"], true);
     let scribe = Arc::new(Scribe::new(&[Ok("the gist")]));
     let server =
         api.again(ContextConfig { summariser: Some(Arc::clone(&scribe) as _), ..ContextConfig::default() });
-    call(&server, &leased, json!({})).await;
+    call(&server, &leased, none).await;
     assert!(scribe.asked.lock().unwrap().is_empty());
     call(&server, &leased, tools).await;
     assert_eq!(scribe.asked.lock().unwrap().len(), 1);
