@@ -208,6 +208,28 @@ pub const MCP_MESSAGE_BYTES: usize = 4 * MIB;
 pub const COST_STEPS: usize = 100_000;
 /// Calls that one sum by layer or card may go through.
 pub const COST_CALLS: usize = 1_000;
+/// Turns of one run that are shown together.
+pub const OUTLINE_TURNS: usize = 20_000;
+/// Runs of one page. Each is summed over the turns below it.
+pub const RUN_LIST_MAX: usize = 100;
+/// Turns that the sums of one page of runs go over.
+pub const RUN_LIST_TURNS: usize = 5_000;
+/// How much of what a run was asked is shown in a list.
+pub const QUESTION_PREVIEW_CHARS: usize = 200;
+/// Cards that one search looks at before it says where to go on.
+pub const SEARCHED_CARDS: usize = 10_000;
+/// Longest form that the inspector takes.
+pub const FORM_BYTES: usize = 16 * KIB;
+/// How long a code opens the inspector.
+pub const SESSION_CODE_SECONDS: u64 = 60;
+/// Codes that are kept at once.
+pub const SESSION_CODES: usize = 64;
+/// How long a session of the inspector lasts.
+pub const SESSION_SECONDS: u64 = 12 * 3_600;
+/// Longest text that cards are searched for.
+pub const SEARCH_TEXT_CHARS: usize = 256;
+/// Entries of boxes that are looked at for one card.
+pub const HOLDER_ENTRIES: usize = 1_000_000;
 /// Largest count that the settings of a context may ask for.
 pub const SETTING_MAX: usize = 1_000;
 /// Longest embedding, in numbers.

@@ -27,6 +27,7 @@ mod sequencer;
 mod sessions;
 mod sql;
 mod store;
+mod survey;
 mod tenant;
 mod tls;
 mod turns;

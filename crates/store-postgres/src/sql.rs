@@ -42,6 +42,12 @@ reads! {
     EDGES = "edges";
     EDGES_OF_AGENT = "edges_of_agent";
     EDGES_OF_TURN = "edges_of_turn";
+    RUNS = "runs";
+    SENT_BY = "sent_by";
+    STEPS_OF = "steps_of";
+    LATEST_CARD_IDS = "latest_card_ids";
+    LATEST_BOXES = "latest_boxes";
+    HOLDERS = "holders";
     IDENTITY_EDGES = "identity_edges";
     IDENTITY_EDGES_OF_AGENT = "identity_edges_of_agent";
     AGENTS = "agents";

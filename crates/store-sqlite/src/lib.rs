@@ -24,6 +24,7 @@ mod sessions;
 mod shelf;
 mod sql;
 mod store;
+mod survey;
 mod turns;
 mod write_back;
 mod writer;

@@ -65,6 +65,12 @@ statements! {
     EDGES = "read/edges";
     EDGES_OF_AGENT = "read/edges_of_agent";
     EDGES_OF_TURN = "read/edges_of_turn";
+    RUNS = "read/runs";
+    SENT_BY = "read/sent_by";
+    STEPS_OF = "read/steps_of";
+    LATEST_CARD_IDS = "read/latest_card_ids";
+    LATEST_BOXES = "read/latest_boxes";
+    HOLDERS = "read/holders";
     IDENTITY_EDGES = "read/identity_edges";
     IDENTITY_EDGES_OF_AGENT = "read/identity_edges_of_agent";
     AGENTS = "read/agents";

@@ -200,6 +200,16 @@ reads! {
 }
 
 reads! {
+    Survey {}
+    fn runs(project: &ProjectId, before: Option<InboxId>, limit: usize) -> Vec<InboxItem>;
+    fn sent_by(project: &ProjectId, turns: &[TurnId], limit: usize) -> Vec<InboxItem>;
+    fn steps_of(project: &ProjectId, turns: &[TurnId], limit: usize) -> Vec<Step>;
+    fn latest_card_ids(project: &ProjectId, before: Option<CardId>, limit: usize) -> Vec<CardId>;
+    fn latest_boxes(project: &ProjectId, before: Option<BoxId>, limit: usize) -> Vec<BoxHead>;
+    fn holders(project: &ProjectId, card: CardId, after: Option<EntryKey>, limit: usize) -> Holders;
+}
+
+reads! {
     Catalog {}
     fn box_head(project: &ProjectId, box_id: BoxId) -> Option<BoxAt>;
     fn box_entries(project: &ProjectId, box_id: BoxId, generation: Generation, from: u32) -> Vec<Entry>;

@@ -12,6 +12,7 @@ mod intercept;
 mod outage;
 mod reach;
 mod sessions;
+mod survey;
 mod turns;
 
 pub use batches::{BatchFilter, Batches, Standing};
@@ -21,6 +22,7 @@ pub use intercept::{Asking, Intercept, Intercepted};
 pub use outage::Outage;
 pub use reach::{LogKind, Reach};
 pub use sessions::{Hit, Search, SearchQuery, Sessions};
+pub use survey::{EntryKey, Holders, Survey};
 pub use turns::{
     ClaimQuery, Claimable, DecideClaim, HeldQuery, HeldRow, Horizon, RosterFilter, Rostered, RowFilter,
     Turns, Watched,
@@ -31,7 +33,7 @@ use cardwire_model::{AuditRow, ChainHead, Commit, Keys, Realm, Snapshot, Timesta
 
 /// What the kernel needs of a backend.
 #[async_trait]
-pub trait Store: Catalog + Turns + Batches + Sessions + Search {
+pub trait Store: Catalog + Turns + Batches + Sessions + Search + Survey {
     /// Loads the rows named by `keys` in one consistent read.
     async fn load(&self, realm: &Realm, keys: &Keys) -> Result<Snapshot, StoreError>;
 

@@ -32,6 +32,7 @@ pub mod search;
 pub mod sessions;
 pub mod standings;
 pub mod steps;
+pub mod surveys;
 pub mod tokens;
 pub mod trees;
 pub mod turn_loads;
@@ -273,6 +274,13 @@ macro_rules! conformance_tests {
                 a_step_is_created_once_and_changed_by_its_own_turn
                 steps_are_listed_newest_first_by_every_filter
             }
+            surveys {
+                runs_are_turns_that_nobody_sent_newest_first
+                turns_are_found_by_those_that_sent_them
+                steps_of_many_turns_come_oldest_first
+                cards_and_boxes_page_from_the_greatest_id
+                entries_that_may_hold_a_card_are_found_page_by_page
+            }
             tokens {
                 a_token_is_found_by_hash_and_by_id_with_every_field
                 many_tokens_are_found_at_once
@@ -380,6 +388,7 @@ mod tests {
         ("sessions", include_str!("conformance/sessions.rs")),
         ("standings", include_str!("conformance/standings.rs")),
         ("steps", include_str!("conformance/steps.rs")),
+        ("surveys", include_str!("conformance/surveys.rs")),
         ("tokens", include_str!("conformance/tokens.rs")),
         ("trees", include_str!("conformance/trees.rs")),
         ("turn_loads", include_str!("conformance/turn_loads.rs")),

@@ -15,6 +15,7 @@ mod rows;
 mod search;
 mod sessions;
 mod state;
+mod survey;
 mod table;
 mod turns;
 
