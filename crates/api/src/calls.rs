@@ -4,7 +4,10 @@
 use crate::{collect, parse};
 use cardwire_kernel::{
     CallEntry, CallRequest, ComposedCall, ExpandedCall, Purpose, RenderedCall,
-    composer::{compaction, cost, manifest},
+    composer::{
+        compaction, cost, manifest,
+        render::{Source, Span},
+    },
     protocol::turn::{Fence, append::check_call_id, without},
 };
 use cardwire_model::{CanonicalJson, Invalid, Layer, Provider};
@@ -221,6 +224,35 @@ pub struct CallContextOut {
     /// What is missing, so that it cannot be rendered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
+    /// Where each byte of the request comes from: in order, without gaps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spans: Option<Vec<SpanOut>>,
+}
+
+/// A range of bytes of a request, and where it comes from (IN-12).
+#[derive(Debug, Serialize, ToSchema)]
+pub struct SpanOut {
+    /// `entry`: a card or block of the call; `repair`: something that was added; `tools`: the list of tools; `frame`: the rest.
+    pub source: &'static str,
+    /// Which of `entries`, or which of the manifest's repairs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub index: Option<usize>,
+    /// The first byte.
+    pub from: usize,
+    /// The byte after the last.
+    pub to: usize,
+}
+
+impl From<&Span> for SpanOut {
+    fn from(span: &Span) -> Self {
+        let (source, index) = match span.source {
+            Source::Frame => ("frame", None),
+            Source::Tools => ("tools", None),
+            Source::Piece(index) => ("entry", Some(index)),
+            Source::Repair(index) => ("repair", Some(index)),
+        };
+        Self { source, index, from: span.from, to: span.to }
+    }
 }
 
 /// What a part of a request came to.
@@ -275,8 +307,12 @@ pub struct CallEntryOut {
 }
 
 impl CallContextOut {
-    /// The call, and what it renders to if that was wanted.
-    pub fn new(call: &ExpandedCall, rendered: Option<RenderedCall>) -> Result<Self, Invalid> {
+    /// The call, and what it renders to if that was wanted, with the source of each byte if that was.
+    pub fn new(
+        call: &ExpandedCall,
+        rendered: Option<RenderedCall>,
+        with_spans: bool,
+    ) -> Result<Self, Invalid> {
         let entry = |entry: &CallEntry| CallEntryOut {
             layer: entry.layer.as_str(),
             context_key: entry.context_key.clone(),
@@ -296,8 +332,10 @@ impl CallContextOut {
             request: None,
             hash_ok: None,
             missing: None,
+            spans: None,
         };
-        if let Some(RenderedCall { body, hash_ok, missing }) = rendered {
+        if let Some(RenderedCall { body, hash_ok, spans, missing }) = rendered {
+            out.spans = with_spans.then(|| spans.iter().map(SpanOut::from).collect());
             out.messages = body.as_deref().and_then(messages_of);
             (out.request, out.hash_ok, out.missing) = (body, Some(hash_ok), missing);
         }

@@ -21,7 +21,7 @@ pub struct CostOut {
 }
 
 /// What was spent.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Default, Serialize, ToSchema)]
 pub struct SpentOut {
     /// Calls of models that were answered.
     pub calls: u64,

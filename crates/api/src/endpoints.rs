@@ -11,6 +11,7 @@ mod pmo;
 mod roster;
 mod sessions;
 mod state;
+mod survey;
 mod system;
 mod turns;
 
@@ -98,7 +99,7 @@ pub struct Area {
 }
 
 /// The areas, in the order of the document.
-pub const AREAS: [Area; 11] = [
+pub const AREAS: [Area; 12] = [
     area("system", "The server, projects, tokens, the audit log and the event log.", system::ENDPOINTS),
     area("facts", "Cards, which never change, and boxes, which are lists of cards.", facts::ENDPOINTS),
     area("roster", "Profiles, and the agents that have them.", roster::ENDPOINTS),
@@ -110,6 +111,7 @@ pub const AREAS: [Area; 11] = [
     area("knowledge", "Documents that agents are given passages of.", knowledge::ENDPOINTS),
     area("context", "What models are sent, and why.", context::ENDPOINTS),
     area("handoffs", "Handoff packages, and the files they refer to.", handoffs::ENDPOINTS),
+    area("survey", "Trees of turns, lists of cards and boxes, and where a card is used.", survey::ENDPOINTS),
 ];
 
 const fn area(name: &'static str, summary: &'static str, endpoints: &'static [Endpoint]) -> Area {

@@ -38,6 +38,7 @@ pub mod roster;
 pub mod runs;
 pub mod sessions;
 pub mod state;
+pub mod survey;
 pub mod system;
 pub mod teams;
 pub mod tokens;

@@ -2,7 +2,7 @@
 
 use crate::commands::{
     agent, audit, batch, bench, boxes, card, completions, context, cost, document, event, experience,
-    handoff, knowledge, pmo, profile, project, question, run, session, tck, token, turn, up, worker,
+    handoff, knowledge, open, pmo, profile, project, question, run, session, tck, token, turn, up, worker,
 };
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -195,6 +195,8 @@ pub(crate) enum Ask {
     Experience(experience::ExperienceArgs),
     /// Sum up what calls of models have cost.
     Cost(cost::CostArgs),
+    /// Look at runs, calls and cards in a browser: gives an address of the inspector.
+    Open(open::OpenArgs),
     /// Read the event log.
     Event(event::EventArgs),
     /// Read the audit log.

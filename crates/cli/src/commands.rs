@@ -30,6 +30,7 @@ mod knowledge_add;
 mod knowledge_files;
 mod mcp;
 mod names;
+pub(crate) mod open;
 pub(crate) mod pmo;
 mod pmo_service;
 mod price;
@@ -133,6 +134,7 @@ fn may_init(command: &Ask) -> Init {
         | Ask::Knowledge(_)
         | Ask::Experience(_)
         | Ask::Cost(_)
+        | Ask::Open(_)
         | Ask::Event(_)
         | Ask::Audit(_)
         | Ask::Verify => Init::Never,
@@ -161,6 +163,7 @@ async fn ask(command: Ask, context: &Context, client: &Client) -> Result<(), Fai
         Ask::Knowledge(args) => knowledge::run(args, output, client).await,
         Ask::Experience(args) => experience::run(args, output, client).await,
         Ask::Cost(args) => cost::run(&args, output, client).await,
+        Ask::Open(args) => open::run(&args, output, client).await,
         Ask::Event(args) => event::run(args, context, client).await,
         Ask::Audit(args) => audit::run(args, output, client).await,
         // Verification opens a store that cannot be written by itself, so it is not given a client.

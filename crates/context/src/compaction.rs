@@ -11,7 +11,7 @@ mod request;
 pub use plan::{Entry, MIN_KEEP_ENTRIES, Plan, plan};
 pub use prompt::{SYSTEM_PROMPT, SummaryFault, check_summary, prompt};
 pub use ranges::{indices, ranges};
-pub use request::{FIRST_TEMPLATE, SummaryBody, TEMPLATE, follows, is_template, request};
+pub use request::{FIRST_TEMPLATE, SummaryBody, TEMPLATE, follows, is_template, request, request_traced};
 
 /// When an agent with a window of 200,000 tokens compacts (CP-01).
 pub const THRESHOLD_SMALL: u32 = 150_000;

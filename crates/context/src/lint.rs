@@ -124,8 +124,8 @@ pub struct LintError {
 pub struct Linted<'a> {
     /// Whose rules.
     pub provider: Provider,
-    /// What stands outside the messages. Only Anthropic has it.
-    pub system: Vec<Text<'a>>,
+    /// What stands outside the messages, with where each text comes from. Only Anthropic has it.
+    pub system: Vec<(Text<'a>, Origin)>,
     /// The messages.
     pub messages: Vec<Out<'a>>,
     /// What was added, in order.
@@ -148,8 +148,17 @@ pub struct Out<'a> {
 
 /// A part of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part<'a> {
-    /// Something said.
+pub struct Part<'a> {
+    /// What it says.
+    pub said: Said<'a>,
+    /// Where it comes from.
+    pub origin: Origin,
+}
+
+/// What a part of a message says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Said<'a> {
+    /// A text.
     Text(Text<'a>),
     /// A call, by its place in [`Linted::calls`].
     Call(usize),
@@ -160,6 +169,15 @@ pub enum Part<'a> {
         /// What came of it; may be blank.
         text: Text<'a>,
     },
+}
+
+/// Where a part of a request comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// A piece, by its place among the pieces that were linted.
+    Piece(usize),
+    /// A repair, by its place in [`Linted::repairs`].
+    Repair(usize),
 }
 
 impl<'a> Linted<'a> {

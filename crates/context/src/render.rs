@@ -5,12 +5,16 @@
 
 mod anthropic;
 mod openai;
+mod spans;
 pub(crate) mod write;
 
-use crate::lint::{Arguments, Linted, Part};
+pub use spans::{Source, Span, Traced};
+
+use crate::lint::{Arguments, Linted, Said};
 use crate::piece::Text;
 use cardwire_model::{CanonicalJson, Hash256, Provider};
 use serde_json::{Map, Value};
+use spans::RequestWriter;
 
 /// Which version of composer, linter and renderer makes these bytes. Changes with every change of the bytes. Requests of
 /// earlier versions are rendered as they were.
@@ -59,9 +63,22 @@ pub struct RequestSpec<'a> {
 
 /// The body of the request.
 pub fn render(linted: &Linted<'_>, spec: &RequestSpec<'_>) -> Vec<u8> {
+    let mut out = RequestWriter::untraced(size(linted, spec));
+    write(&mut out, linted, spec);
+    out.bytes
+}
+
+/// The same body, with where each byte of it comes from (IN-12).
+pub fn render_traced(linted: &Linted<'_>, spec: &RequestSpec<'_>) -> Traced {
+    let mut out = RequestWriter::traced(size(linted, spec));
+    write(&mut out, linted, spec);
+    out.finish()
+}
+
+fn write(out: &mut RequestWriter, linted: &Linted<'_>, spec: &RequestSpec<'_>) {
     match spec.provider {
-        Provider::OpenAiChat => openai::render(linted, spec),
-        Provider::AnthropicMessages => anthropic::render(linted, spec),
+        Provider::OpenAiChat => openai::render(out, linted, spec),
+        Provider::AnthropicMessages => anthropic::render(out, linted, spec),
     }
 }
 
@@ -71,15 +88,15 @@ fn size(linted: &Linted<'_>, spec: &RequestSpec<'_>) -> usize {
     const PART: usize = 96;
     let parts = linted.messages.iter().flat_map(|message| linted.parts(message));
     let parts: usize = parts
-        .map(|part| match part {
-            Part::Text(text) | Part::Result { text, .. } => PART + encoded_size(*text),
-            Part::Call(call) => match linted.calls()[*call].arguments {
+        .map(|part| match part.said {
+            Said::Text(text) | Said::Result { text, .. } => PART + encoded_size(text),
+            Said::Call(call) => match linted.calls()[call].arguments {
                 Arguments::None => PART,
                 Arguments::Json(text) | Arguments::Encoded(text) => PART + text.len() + text.len() / 8,
             },
         })
         .sum();
-    let system: usize = linted.system.iter().map(|text| PART + encoded_size(*text)).sum();
+    let system: usize = linted.system.iter().map(|(text, _)| PART + encoded_size(*text)).sum();
     let tools = spec.tools.map_or(0, |tools| tools.as_bytes().len());
     parts + system + tools + linted.messages.len() * MESSAGE + 1024
 }

@@ -30,6 +30,7 @@ pub use knowledge::{Document, FoundSection, FoundSections, KnowledgeQuery, Sourc
 pub use preflight::WouldSend;
 pub use provider::{ContextProvider, Embedder, ProviderError, ProviderRequest, Reranker};
 pub(crate) use records::Records;
+pub(crate) use render::BoxLists;
 pub use render::{CallEntry, ExpandedCall, RenderedCall};
 pub(crate) use tokens::TokenCache;
 

@@ -31,6 +31,7 @@ mod pure_pool;
 mod resources;
 mod sessions;
 pub mod spawn;
+mod survey;
 mod telemetry;
 mod tokens;
 mod turns;
@@ -57,6 +58,7 @@ pub use sessions::{
     CheckpointView, CompactRequest, Compacted, CompactionPrompt, Earlier, SessionView, Summariser,
     SummaryAnswer, SummaryRequest, Window,
 };
+pub use survey::{CardBoxes, CardCalls, FoundCards, Holder, Outline, OutlinedTurn, RunView, SentCard};
 pub use tokens::{AdminError, Minted};
 pub use turns::{
     Chunk, ClaimRequest, Held, Hydrated, LiveTurn, LiveTurns, NewProfile, NewTurnCard, Place, Recover,

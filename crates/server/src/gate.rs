@@ -23,7 +23,7 @@ use cardwire_kernel::{
     Caller, KernelError,
     protocol::{Actor, Rejection, access::Needed},
 };
-use cardwire_model::{Hash256, Invalid, ProjectId, Realm, TokenSecret, TurnId, limits};
+use cardwire_model::{Hash256, Invalid, ProjectId, Realm, Scope, TokenId, TokenSecret, TurnId, limits};
 use futures_util::StreamExt;
 use std::{
     collections::HashMap,
@@ -156,7 +156,7 @@ fn named<T: FromStr<Err = Invalid>>(params: &HashMap<String, String>, name: &str
 }
 
 /// SEC-03: a page on another name cannot reach us by pointing that name here, nor can it call us from a browser.
-fn check_host(state: &State, parts: &Parts) -> Result<(), ApiError> {
+pub(crate) fn check_host(state: &State, parts: &Parts) -> Result<(), ApiError> {
     let refuse =
         |what: &str| Err(ApiError::new(ErrorCode::Forbidden, format!("this {what} is not served here")));
     if !is_allowed(state, host(parts)?) {
@@ -171,6 +171,21 @@ fn check_host(state: &State, parts: &Parts) -> Result<(), ApiError> {
             } else {
                 refuse("Origin")
             }
+        }
+    }
+}
+
+/// IN-04: a form below `/inspect` is sent by a page of this server, and of no other.
+pub(crate) fn check_own_origin(parts: &Parts) -> Result<(), ApiError> {
+    let origin = text(&parts.headers, &header::ORIGIN);
+    let authority =
+        origin.and_then(|origin| origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://")));
+    match authority {
+        Some(authority) if authority.eq_ignore_ascii_case(host(parts)?) => Ok(()),
+        Some(_) | None => {
+            let message =
+                "forms are taken from pages of this server only: its `Origin` is missing or another";
+            Err(ApiError::new(ErrorCode::Forbidden, message))
         }
     }
 }
@@ -283,7 +298,7 @@ fn where_turns_are(endpoint: &Endpoint, error: ApiError) -> ApiError {
 }
 
 /// Looks a token up, if its sender may have one looked up. A request from this process is not counted.
-async fn look_up<T>(
+pub(crate) async fn look_up<T>(
     state: &State,
     peer: Option<&Peer>,
     hash: Hash256,
@@ -321,6 +336,22 @@ async fn held(state: &State, token: Option<Presented>) -> Result<Presented, Kern
         Some(lost) => Err(Rejection::StaleTurn(token.turn, lost.epoch.get()).into()),
         None => Err(KernelError::Unauthenticated),
     }
+}
+
+/// The same for the token of a session.
+pub(crate) fn check_token_rate(state: &State, token: TokenId) -> Result<(), ApiError> {
+    check_rate(state, Counted::Token(token))
+}
+
+/// Whether the holder of a token may do what needs a scope in a project.
+pub(crate) fn permit(
+    state: &State,
+    by: &Authenticated,
+    project: Option<&ProjectId>,
+    scope: Scope,
+) -> Result<(), ApiError> {
+    let realm = project.map_or_else(|| by.token.realm.clone(), |project| Realm::Project(project.clone()));
+    Ok(state.kernel.permit(&by.token, &realm, Needed { scope, global: false })?)
 }
 
 fn check_rate(state: &State, who: Counted) -> Result<(), ApiError> {

@@ -16,6 +16,7 @@ pub(crate) mod profiles;
 pub(crate) mod projects;
 pub(crate) mod sessions;
 pub(crate) mod state;
+pub(crate) mod survey;
 pub(crate) mod system;
 pub(crate) mod teams;
 pub(crate) mod tokens;

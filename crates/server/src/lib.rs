@@ -9,6 +9,7 @@ mod chunks;
 mod error;
 mod gate;
 mod http;
+mod inspect;
 mod limit;
 mod lookups;
 mod readiness;

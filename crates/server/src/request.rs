@@ -236,7 +236,7 @@ pub(crate) fn read_query(
     Ok(values)
 }
 
-fn form_pairs(query: &str) -> Result<Vec<(String, String)>, Invalid> {
+pub(crate) fn form_pairs(query: &str) -> Result<Vec<(String, String)>, Invalid> {
     let uri = format!("/?{query}").parse().map_err(|_| Invalid::field("query", "malformed"))?;
     let pairs = axum::extract::Query::<Vec<(String, String)>>::try_from_uri(&uri);
     pairs.map(|pairs| pairs.0).map_err(|_| Invalid::field("query", "malformed"))

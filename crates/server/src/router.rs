@@ -4,7 +4,7 @@ use crate::{
     chunks,
     error::{Answer, ApiError},
     gate::{self, Holder, Params},
-    http,
+    http, inspect,
     state::{ServerConfig, State},
     trace::{self, Trace},
     unread,
@@ -29,7 +29,7 @@ use std::{
 use tracing::Instrument;
 
 /// Longest time a request may take; the event stream has no end.
-const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
+pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 /// Verification and the watchdog look at everything there is, checks of packages at many files, and the deletion of a session
 /// at all that it ever showed.
 const ADMIN_TIMEOUT: Duration = Duration::from_secs(3600);
@@ -59,6 +59,8 @@ pub fn router(kernel: Arc<Kernel>, config: ServerConfig) -> Router {
         };
         router = router.route(path, any(handler));
     }
+    let router =
+        router.route("/inspect", any(inspect::answer)).route("/inspect/{*rest}", any(inspect::answer));
     router.fallback(unknown).with_state(state)
 }
 
@@ -281,6 +283,13 @@ fn dispatch(op: Op, request: crate::request::Request) -> BoxFuture<'static, Answ
         Op::LoadHandoff => Box::pin(http::handoffs::load(request)),
         Op::ValidateHandoff | Op::ValidateProjectHandoff => Box::pin(http::handoffs::validate(request)),
         Op::PackHandoff => Box::pin(http::handoffs::pack(request)),
+        Op::ListOutlines => Box::pin(http::survey::runs(request)),
+        Op::GetOutline => Box::pin(http::survey::outline(request)),
+        Op::ListBoxes => Box::pin(http::survey::boxes(request)),
+        Op::ListCards => Box::pin(http::survey::cards(request)),
+        Op::ListCardBoxes => Box::pin(http::survey::card_boxes(request)),
+        Op::ListCardCalls => Box::pin(http::survey::card_calls(request)),
+        Op::CreateInspectorCode => Box::pin(async move { http::survey::inspector_code(&request) }),
         Op::WriteFiles => Box::pin(http::workspace::write(request)),
         Op::ListHandoffTypes => Box::pin(http::documents::list(request, ResourceKind::HandoffType)),
         Op::GetHandoffType => Box::pin(http::documents::get(request, ResourceKind::HandoffType)),

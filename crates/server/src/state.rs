@@ -1,7 +1,8 @@
 //! What every handler shares.
 
 use crate::{
-    addresses::Addresses, limit::RateLimit, lookups::Lookups, readiness::Readiness, workspace::Workspace,
+    addresses::Addresses, inspect::Codes, limit::RateLimit, lookups::Lookups, readiness::Readiness,
+    workspace::Workspace,
 };
 use axum::body::Bytes;
 use cardwire_api::openapi;
@@ -18,6 +19,8 @@ pub struct ServerConfig {
     pub allowed_hosts: Vec<String>,
     /// Requests per second of one token.
     pub requests_per_second: u32,
+    /// It is reached by TLS, so that the cookies of the inspector are for TLS alone.
+    pub is_tls: bool,
     /// Where projects have their files; without it they have none.
     pub workspace: Option<Arc<dyn Files>>,
     /// The text of `/metrics`.
@@ -31,6 +34,7 @@ impl ServerConfig {
             version,
             allowed_hosts: vec![],
             requests_per_second: limits::TOKEN_REQUESTS_PER_SECOND,
+            is_tls: false,
             workspace: None,
             render_metrics: Arc::new(String::new),
         }
@@ -45,6 +49,7 @@ pub(crate) struct State {
     /// Requests of callers without a token.
     pub(crate) strangers: Mutex<Addresses>,
     pub(crate) readiness: Readiness,
+    pub(crate) codes: Codes,
     pub(crate) workspace: Workspace,
     document: OnceLock<Bytes>,
 }
@@ -60,6 +65,7 @@ impl State {
             lookups: Lookups::default(),
             strangers: Mutex::new(Addresses::new(limits::OPEN_REQUESTS, limits::OPEN_REQUESTS_PER_SECOND)),
             readiness: Readiness::default(),
+            codes: Codes::default(),
             workspace,
             document: OnceLock::new(),
         }

@@ -36,7 +36,10 @@ pub(super) const ENDPOINTS: &[Endpoint] = &[
         "What a model was sent: the manifest of a call, with every card.",
         json::<CallContextOut>(),
     )
-    .query(&[boolean("render", "Render the request again and hold it against its hash.")]),
+    .query(&[
+        boolean("render", "Render the request again and hold it against its hash."),
+        boolean("spans", "Render it, and tell where each byte of it comes from."),
+    ]),
     get(
         Op::DiffContext,
         "/projects/{project_id}/context:diff",

@@ -122,4 +122,11 @@ pub enum Op {
     GetHandoffType,
     PutHandoffType,
     DeleteHandoffType,
+    ListOutlines,
+    GetOutline,
+    ListBoxes,
+    ListCards,
+    ListCardBoxes,
+    ListCardCalls,
+    CreateInspectorCode,
 }

@@ -71,6 +71,7 @@ impl Serving<'_> {
             requests_per_second: self.rate_limit.get(),
             workspace: Some(self.workspace.clone()),
             render_metrics: Arc::new(move || metrics.render()),
+            is_tls: self.tls.is_some(),
             ..ServerConfig::new(env!("CARGO_PKG_VERSION"))
         };
         let router = cardwire_server::router(Arc::clone(self.kernel), config);
@@ -155,6 +156,8 @@ impl Serving<'_> {
         // Nobody may be reading, which is no reason not to serve.
         let _ = self.output.line(format_args!("listening on {scheme}://{address}"));
         let _ = self.output.line(format_args!("the admin token is in {}", self.dir.token_file().display()));
+        let _ =
+            self.output.line(format_args!("look at runs in a browser: `cardwire open` gives the address"));
         Ok(())
     }
 

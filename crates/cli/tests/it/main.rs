@@ -20,6 +20,7 @@ mod fuzz;
 mod handoffs;
 mod knowledge;
 mod lists;
+mod open;
 mod pages;
 mod postgres;
 mod process;

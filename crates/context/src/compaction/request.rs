@@ -5,7 +5,7 @@ use super::prompt::prompt;
 use crate::{
     lint::{self, LintError},
     piece::{Body, Piece, Reference},
-    render::{self, RequestSpec},
+    render::{self, RequestSpec, Source as SpanSource, Traced},
 };
 use cardwire_model::{CardId, Cause, Layer, Manifest, Source, Speaker};
 
@@ -32,6 +32,33 @@ pub struct SummaryBody {
 /// Asks for a summary of these pieces: the summariser's own prompt ([`Layer::SystemPrompt`]), the summary so far
 /// ([`Layer::Compression`]), and what was said ([`Layer::Checkpoint`]), in order.
 pub fn request(pieces: &[Piece<'_>], spec: &RequestSpec<'_>) -> Result<SummaryBody, LintError> {
+    with_asked(pieces, |asked, prompt| {
+        let body = render::render(&lint::lint(spec.provider, asked)?, spec);
+        Ok(SummaryBody { body, prompt: prompt.to_owned() })
+    })
+}
+
+/// The same request with where each byte of it comes from (IN-12). What was said is cut and told again in the prompt, so that
+/// its bytes are the request's own.
+pub fn request_traced(pieces: &[Piece<'_>], spec: &RequestSpec<'_>) -> Result<Traced, LintError> {
+    let own: Vec<usize> =
+        (0..pieces.len()).filter(|index| pieces[*index].layer == Layer::SystemPrompt).collect();
+    with_asked(pieces, |asked, _| {
+        let mut traced = render::render_traced(&lint::lint(spec.provider, asked)?, spec);
+        for span in &mut traced.spans {
+            if let SpanSource::Piece(index) = span.source {
+                span.source = own.get(index).map_or(SpanSource::Frame, |index| SpanSource::Piece(*index));
+            }
+        }
+        Ok(traced)
+    })
+}
+
+/// Does something with the pieces that are sent, and with what the user's message says.
+fn with_asked<T>(
+    pieces: &[Piece<'_>],
+    work: impl FnOnce(&[Piece<'_>], &str) -> Result<T, LintError>,
+) -> Result<T, LintError> {
     let texts: Vec<_> = pieces.iter().map(|piece| (piece.layer, piece.speaker(), text_of(piece))).collect();
     let of = |wanted: Layer| {
         texts.iter().filter(move |(layer, ..)| *layer == wanted).map(|(_, _, text)| text.as_str())
@@ -44,8 +71,7 @@ pub fn request(pieces: &[Piece<'_>], spec: &RequestSpec<'_>) -> Result<SummaryBo
     let prompt = prompt(&lines, of(Layer::Compression).next());
     let system = of(Layer::SystemPrompt).map(|text| said(Layer::SystemPrompt, Speaker::System, text));
     let asked: Vec<_> = system.chain([said(Layer::Query, Speaker::Human, &prompt)]).collect();
-    let body = render::render(&lint::lint(spec.provider, &asked)?, spec);
-    Ok(SummaryBody { body, prompt })
+    work(&asked, &prompt)
 }
 
 /// The summary that a request goes on from; none for calls that ask for no summary.

@@ -1,7 +1,8 @@
 //! Writes the messages: every call is followed by its results at once, wherever they stood.
 
 use super::{
-    Call, Fate, LintError, Linted, NO_RESULT, NewRepair, OPENING, Out, Part, Rule, names, pairing::Pairing,
+    Call, Fate, LintError, Linted, NO_RESULT, NewRepair, OPENING, Origin, Out, Part, Rule, Said, names,
+    pairing::Pairing,
 };
 use crate::piece::{Piece, Text};
 use cardwire_model::{CanonicalJson, Cause, Provider, Role, Speaker};
@@ -27,7 +28,7 @@ pub(super) fn emit<'a>(
     let mut writer = Writer { linted, pieces, pending: 0..0, no_result };
     for (index, (piece, fate)) in pieces.iter().zip(fates).enumerate() {
         match fate {
-            Fate::Says => writer.say(piece),
+            Fate::Says => writer.say(index, piece),
             Fate::Replies { joins } => writer.reply(index, piece, joins),
             Fate::Answers(_) => writer.answer_pending(),
             Fate::Orphan(call) => writer.orphan(call, piece),
@@ -48,19 +49,20 @@ struct Writer<'a, 'p> {
 }
 
 impl<'a> Writer<'a, '_> {
-    fn say(&mut self, piece: &Piece<'a>) {
+    fn say(&mut self, index: usize, piece: &Piece<'a>) {
         self.answer_pending();
         let is_system = piece.speaker() == Speaker::System;
+        let part = Part { said: Said::Text(piece.text()), origin: Origin::Piece(index) };
         match self.linted.provider {
             Provider::OpenAiChat => {
                 let role = if is_system { Role::System } else { Role::User };
-                self.push(role, piece.name(), Part::Text(piece.text()));
+                self.push(role, piece.name(), part);
             }
             // Anthropic has one place for the system, before all messages. What comes later is told to the model.
             Provider::AnthropicMessages if is_system && self.linted.messages.is_empty() => {
-                self.linted.system.push(piece.text());
+                self.linted.system.push((piece.text(), part.origin));
             }
-            Provider::AnthropicMessages => self.push(Role::User, None, Part::Text(piece.text())),
+            Provider::AnthropicMessages => self.push(Role::User, None, part),
         }
     }
 
@@ -69,8 +71,9 @@ impl<'a> Writer<'a, '_> {
             self.answer_pending();
         }
         let mut is_new = !joins;
+        let origin = Origin::Piece(index);
         if !piece.is_blank() {
-            let text = Part::Text(piece.text());
+            let text = Part { said: Said::Text(piece.text()), origin };
             if piece.is_retold() && self.is_within_what_was_said() {
                 self.extend(text);
             } else {
@@ -79,7 +82,7 @@ impl<'a> Writer<'a, '_> {
             is_new = false;
         }
         while self.linted.calls.get(self.pending.end).is_some_and(|call| call.piece == index) {
-            let part = Part::Call(self.pending.end);
+            let part = Part { said: Said::Call(self.pending.end), origin };
             if is_new {
                 self.push(Role::Assistant, piece.name(), part);
                 is_new = false;
@@ -93,7 +96,7 @@ impl<'a> Writer<'a, '_> {
     /// Whether the last message is what agents have said: what they came to is one message, however many they are.
     fn is_within_what_was_said(&self) -> bool {
         self.linted.messages.last().is_some_and(|last| {
-            let is_text = |part: &Part<'_>| matches!(part, Part::Text(_));
+            let is_text = |part: &Part<'_>| matches!(part.said, Said::Text(_));
             last.role == Role::Assistant && self.linted.parts(last).iter().all(is_text)
         })
     }
@@ -101,7 +104,8 @@ impl<'a> Writer<'a, '_> {
     /// A result whose call is unknown, with a call of our own before it.
     fn orphan(&mut self, call: usize, piece: &Piece<'a>) {
         self.answer_pending();
-        self.push(Role::Assistant, None, Part::Call(call));
+        let origin = self.next_repair();
+        self.push(Role::Assistant, None, Part { said: Said::Call(call), origin });
         let name = self.linted.calls[call].name.as_ref();
         let content = json!({ "tool_name": name, "arguments": {} });
         // The name is made of plain letters, so it can always be kept.
@@ -117,20 +121,21 @@ impl<'a> Writer<'a, '_> {
         self.pending = end..end;
         for call in start..end {
             let Call { piece, answer, .. } = self.linted.calls[call];
-            let text = match answer {
-                Some(answer) => self.pieces[answer].text(),
+            let (text, origin) = match answer {
+                Some(answer) => (self.pieces[answer].text(), Origin::Piece(answer)),
                 None => {
+                    let origin = self.next_repair();
                     let content = CanonicalJson::from_stored(NO_RESULT);
                     let piece = self.pieces[piece];
                     self.repair(Rule::CallWithoutResult, Some(&piece), Speaker::Tool, Some(call), content);
-                    Text::Plain(self.no_result)
+                    (Text::Plain(self.no_result), origin)
                 }
             };
             let role = match self.linted.provider {
                 Provider::OpenAiChat => Role::Tool,
                 Provider::AnthropicMessages => Role::User,
             };
-            self.push(role, None, Part::Result { call, text });
+            self.push(role, None, Part { said: Said::Result { call, text }, origin });
         }
     }
 
@@ -184,9 +189,15 @@ impl<'a> Writer<'a, '_> {
     }
 
     fn open_conversation(&mut self) {
-        self.begin(Role::User, None, Part::Text(Text::Plain(OPENING)));
+        let opening = Part { said: Said::Text(Text::Plain(OPENING)), origin: self.next_repair() };
+        self.begin(Role::User, None, opening);
         let content = CanonicalJson::string(OPENING).unwrap_or_else(|_| CanonicalJson::empty_object());
         self.repair(Rule::FirstNotUser, None, Speaker::Human, None, content);
+    }
+
+    /// The origin of what the next repair adds.
+    fn next_repair(&self) -> Origin {
+        Origin::Repair(self.linted.repairs.len())
     }
 
     fn repair(

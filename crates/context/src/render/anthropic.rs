@@ -2,10 +2,11 @@
 
 use super::{
     RequestSpec,
+    spans::{RequestWriter, Source},
     write::{push_list, push_params, push_string, push_text, push_value, tools},
 };
 use crate::{
-    lint::{Arguments, Call, Linted, Out, Part},
+    lint::{self, Arguments, Call, Linted, Origin, Part, Said},
     piece::Text,
 };
 use serde_json::value::RawValue;
@@ -16,77 +17,75 @@ const OWN: [&str; 5] = ["max_tokens", "messages", "model", "system", "tools"];
 /// Anthropic wants a bound on every answer.
 const MAX_TOKENS: &str = "4096";
 
-pub(super) fn render(linted: &Linted<'_>, spec: &RequestSpec<'_>) -> Vec<u8> {
-    let mut out = Vec::with_capacity(super::size(linted, spec));
-    out.extend_from_slice(b"{\"model\":");
-    push_string(&mut out, spec.model);
+pub(super) fn render(out: &mut RequestWriter, linted: &Linted<'_>, spec: &RequestSpec<'_>) {
+    out.bytes.extend_from_slice(b"{\"model\":");
+    push_string(&mut out.bytes, spec.model);
     if !linted.system.is_empty() {
-        out.extend_from_slice(b",\"system\":");
-        push_list(&mut out, &linted.system, |out, text| push_text_block(out, *text));
+        out.bytes.extend_from_slice(b",\"system\":");
+        push_list(out, &linted.system, |out, (text, origin)| push_text_block(out, *text, *origin));
     }
-    out.extend_from_slice(b",\"messages\":");
-    push_list(&mut out, &linted.messages, |out, message| push_message(out, linted, message));
-    push_tools(&mut out, linted, spec);
-    out.extend_from_slice(b",\"max_tokens\":");
+    out.bytes.extend_from_slice(b",\"messages\":");
+    push_list(out, &linted.messages, |out, message| push_message(out, linted, message));
+    push_tools(out, linted, spec);
+    out.bytes.extend_from_slice(b",\"max_tokens\":");
     match spec.params.get("max_tokens") {
-        Some(most) => push_value(&mut out, most),
-        None => out.extend_from_slice(MAX_TOKENS.as_bytes()),
+        Some(most) => push_value(&mut out.bytes, most),
+        None => out.bytes.extend_from_slice(MAX_TOKENS.as_bytes()),
     }
-    push_params(&mut out, spec, &OWN);
-    out.push(b'}');
-    out
+    push_params(&mut out.bytes, spec, &OWN);
+    out.bytes.push(b'}');
 }
 
 /// Anthropic refuses calls in the history of a request that defines no tools. An agent without tools may have inherited
 /// such a history: its calls are declared by name, and the model may not make any.
-fn push_tools(out: &mut Vec<u8>, linted: &Linted<'_>, spec: &RequestSpec<'_>) {
+fn push_tools(out: &mut RequestWriter, linted: &Linted<'_>, spec: &RequestSpec<'_>) {
     if let Some(tools) = tools(spec) {
-        out.extend_from_slice(b",\"tools\":");
-        out.extend_from_slice(tools.as_bytes());
+        out.bytes.extend_from_slice(b",\"tools\":");
+        out.of(Source::Tools, |bytes| bytes.extend_from_slice(tools.as_bytes()));
         return;
     }
     if linted.calls().is_empty() {
         return;
     }
     let names: BTreeSet<&str> = linted.calls().iter().map(|call| call.name.as_ref()).collect();
-    out.extend_from_slice(b",\"tools\":");
+    out.bytes.extend_from_slice(b",\"tools\":");
     push_list(out, names, |out, name| {
-        out.extend_from_slice(b"{\"name\":");
-        push_string(out, name);
-        out.extend_from_slice(b",\"input_schema\":{\"type\":\"object\"}}");
+        out.bytes.extend_from_slice(b"{\"name\":");
+        push_string(&mut out.bytes, name);
+        out.bytes.extend_from_slice(b",\"input_schema\":{\"type\":\"object\"}}");
     });
     if !spec.params.contains_key("tool_choice") {
-        out.extend_from_slice(b",\"tool_choice\":{\"type\":\"none\"}");
+        out.bytes.extend_from_slice(b",\"tool_choice\":{\"type\":\"none\"}");
     }
 }
 
-fn push_message(out: &mut Vec<u8>, linted: &Linted<'_>, message: &Out<'_>) {
-    out.extend_from_slice(b"{\"role\":\"");
-    out.extend_from_slice(message.role.as_str().as_bytes());
-    out.extend_from_slice(b"\",\"content\":");
-    push_list(out, linted.parts(message), |out, part| match *part {
-        Part::Text(text) => push_text_block(out, text),
-        Part::Call(call) => push_call(out, &linted.calls()[call]),
-        Part::Result { call, text } => push_result(out, &linted.calls()[call], text),
+fn push_message(out: &mut RequestWriter, linted: &Linted<'_>, message: &lint::Out<'_>) {
+    out.bytes.extend_from_slice(b"{\"role\":\"");
+    out.bytes.extend_from_slice(message.role.as_str().as_bytes());
+    out.bytes.extend_from_slice(b"\",\"content\":");
+    push_list(out, linted.parts(message), |out, Part { said, origin }| match *said {
+        Said::Text(text) => push_text_block(out, text, *origin),
+        Said::Call(call) => out.of((*origin).into(), |bytes| push_call(bytes, &linted.calls()[call])),
+        Said::Result { call, text } => push_result(out, &linted.calls()[call], text, *origin),
     });
-    out.push(b'}');
+    out.bytes.push(b'}');
 }
 
-fn push_text_block(out: &mut Vec<u8>, text: Text<'_>) {
-    out.extend_from_slice(b"{\"type\":\"text\",\"text\":");
-    push_text(out, text);
-    out.push(b'}');
+fn push_text_block(out: &mut RequestWriter, text: Text<'_>, origin: Origin) {
+    out.bytes.extend_from_slice(b"{\"type\":\"text\",\"text\":");
+    out.of(origin.into(), |bytes| push_text(bytes, text));
+    out.bytes.push(b'}');
 }
 
-fn push_result(out: &mut Vec<u8>, call: &Call<'_>, text: Text<'_>) {
-    out.extend_from_slice(b"{\"type\":\"tool_result\",\"tool_use_id\":");
-    push_string(out, &call.id);
+fn push_result(out: &mut RequestWriter, call: &Call<'_>, text: Text<'_>, origin: Origin) {
+    out.bytes.extend_from_slice(b"{\"type\":\"tool_result\",\"tool_use_id\":");
+    push_string(&mut out.bytes, &call.id);
     // A result may have no content, but not a blank one.
     if !text.is_blank() {
-        out.extend_from_slice(b",\"content\":");
-        push_text(out, text);
+        out.bytes.extend_from_slice(b",\"content\":");
+        out.of(origin.into(), |bytes| push_text(bytes, text));
     }
-    out.push(b'}');
+    out.bytes.push(b'}');
 }
 
 fn push_call(out: &mut Vec<u8>, call: &Call<'_>) {

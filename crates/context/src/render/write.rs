@@ -1,6 +1,6 @@
 //! Writing JSON text, byte for byte as canonical text has it.
 
-use super::RequestSpec;
+use super::{RequestSpec, spans::RequestWriter};
 use crate::piece::Text;
 use cardwire_model::CanonicalJson;
 use serde_json::Value;
@@ -63,18 +63,18 @@ fn push_escape(out: &mut Vec<u8>, byte: u8) {
 
 /// A list with commas between its items.
 pub(super) fn push_list<T>(
-    out: &mut Vec<u8>,
+    out: &mut RequestWriter,
     items: impl IntoIterator<Item = T>,
-    mut push: impl FnMut(&mut Vec<u8>, T),
+    mut push: impl FnMut(&mut RequestWriter, T),
 ) {
-    out.push(b'[');
+    out.bytes.push(b'[');
     for (index, item) in items.into_iter().enumerate() {
         if index > 0 {
-            out.push(b',');
+            out.bytes.push(b',');
         }
         push(out, item);
     }
-    out.push(b']');
+    out.bytes.push(b']');
 }
 
 /// The list of tools, if there are any. A card may hold the list itself or `{"tools": […]}`.

@@ -7,7 +7,7 @@ use cardwire_context::{
     cost::Spent,
     lint,
     manifest::{self, ExpandedEntry},
-    render::{self, RequestSpec, Template},
+    render::{self, RequestSpec, Span, Template, Traced},
     tokens::Tokenizer,
     words::Words,
 };
@@ -105,11 +105,13 @@ pub struct RenderedCall {
     pub body: Option<String>,
     /// The body is the one that was sent, byte for byte.
     pub hash_ok: bool,
+    /// Where each byte of the body comes from, in order and without gaps (IN-12). Pieces are entries of the call.
+    pub spans: Vec<Span>,
     /// Which entry is missing, or why it cannot be rendered.
     pub missing: Option<String>,
 }
 
-pub(super) type BoxLists = HashMap<(BoxId, Generation), Vec<CardId>>;
+pub(crate) type BoxLists = HashMap<(BoxId, Generation), Vec<CardId>>;
 
 impl Kernel {
     /// The record of a call.
@@ -214,7 +216,12 @@ impl Kernel {
     /// Renders a call again and holds it against the hash of what was sent.
     pub async fn render_call(&self, project: &ProjectId, call: CardId) -> Result<RenderedCall, KernelError> {
         let record = self.call_manifest(project, call).await?;
-        let gone = |missing: String| RenderedCall { body: None, hash_ok: false, missing: Some(missing) };
+        let gone = |missing: String| RenderedCall {
+            body: None,
+            hash_ok: false,
+            spans: vec![],
+            missing: Some(missing),
+        };
         if Version::of(&record).is_none() {
             let other = &record.template;
             return Ok(gone(format!(
@@ -241,7 +248,7 @@ impl Kernel {
     }
 
     /// The flattened boxes that a manifest refers to.
-    pub(super) async fn box_lists(
+    pub(crate) async fn box_lists(
         &self,
         project: &ProjectId,
         record: &Manifest,
@@ -291,15 +298,14 @@ fn written_again(
     let pieces = pieces.map_err(|missing| missing.to_string())?;
     let tools: Option<&CanonicalJson> = tools.map(|card| &card.content);
     let spec = RequestSpec { provider: record.provider, model: &record.model, params: &record.params, tools };
-    let body = match Version::of(record) {
-        Some(Version::Request(template)) => {
-            lint::lint_as(template, record.provider, &pieces).map(|linted| render::render(&linted, &spec))
-        }
-        Some(Version::Summary { .. }) | None => compaction::request(&pieces, &spec).map(|asked| asked.body),
+    let traced = match Version::of(record) {
+        Some(Version::Request(template)) => lint::lint_as(template, record.provider, &pieces)
+            .map(|linted| render::render_traced(&linted, &spec)),
+        Some(Version::Summary { .. }) | None => compaction::request_traced(&pieces, &spec),
     };
-    let body = body.map_err(|error| error.to_string())?;
+    let Traced { body, spans } = traced.map_err(|error| error.to_string())?;
     let hash_ok = render::sha256(&body) == record.request_sha256;
-    Ok(RenderedCall { body: String::from_utf8(body).ok(), hash_ok, missing: None })
+    Ok(RenderedCall { body: String::from_utf8(body).ok(), hash_ok, spans, missing: None })
 }
 
 /// Cards read at once.

@@ -39,9 +39,10 @@ pub(crate) async fn show(request: Request) -> Answer {
     let missing = |_| ApiError::new(ErrorCode::NotFound, format!("call not found: {name}"));
     let id = name.parse().map_err(missing)?;
     let call = kernel.call(project, id).await?;
-    let rendered = match request.flag("render")?.unwrap_or(false) {
+    let with_spans = request.flag("spans")?.unwrap_or(false);
+    let rendered = match with_spans || request.flag("render")?.unwrap_or(false) {
         true => Some(kernel.render_call(project, id).await?),
         false => None,
     };
-    respond::ok(&CallContextOut::new(&call, rendered)?)
+    respond::ok(&CallContextOut::new(&call, rendered, with_spans)?)
 }

@@ -106,11 +106,11 @@ pub(crate) async fn steps(request: Request) -> Answer {
 }
 
 /// A place among rows that are listed by when they were made.
-fn dated_cursor((at, id): (Timestamp, &impl Display)) -> String {
+pub(super) fn dated_cursor((at, id): (Timestamp, &impl Display)) -> String {
     format!("{}.{id}", at.micros())
 }
 
-fn dated_place<T: FromStr>(request: &Request) -> Result<Option<(Timestamp, T)>, Invalid> {
+pub(super) fn dated_place<T: FromStr>(request: &Request) -> Result<Option<(Timestamp, T)>, Invalid> {
     let Some(cursor) = request.text("cursor") else { return Ok(None) };
     let wrong = || Invalid::field("cursor", "must be a `next_cursor`");
     let (micros, id) = cursor.split_once('.').ok_or_else(wrong)?;

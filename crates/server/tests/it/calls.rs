@@ -4,6 +4,7 @@ mod as_of;
 mod budget;
 mod explain;
 mod input;
+mod spans;
 mod summary;
 
 use crate::support::{Api, Leased, NOBODY, on_both, on_sqlite};

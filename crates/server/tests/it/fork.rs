@@ -3,6 +3,7 @@
 mod again;
 mod cancel;
 mod guards;
+mod outline;
 mod room;
 mod time;
 

@@ -159,7 +159,14 @@ fn body(op: Op, id: &str) -> String {
         | Op::GetHandoff
         | Op::ListHandoffTypes
         | Op::GetHandoffType
-        | Op::DeleteHandoffType => return String::new(),
+        | Op::DeleteHandoffType
+        | Op::ListOutlines
+        | Op::GetOutline
+        | Op::ListBoxes
+        | Op::ListCards
+        | Op::ListCardBoxes
+        | Op::ListCardCalls
+        | Op::CreateInspectorCode => return String::new(),
     };
     body.to_string()
 }

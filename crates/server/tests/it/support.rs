@@ -265,6 +265,13 @@ impl Api {
         Reply { status: parts.status, headers: parts.headers, bytes }
     }
 
+    /// A request of a browser, for a page.
+    pub(crate) async fn page(&self, request: Request<Body>) -> Reply {
+        let (parts, body) = self.router.clone().oneshot(request).await.unwrap().into_parts();
+        let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap().to_vec();
+        Reply { status: parts.status, headers: parts.headers, bytes }
+    }
+
     /// A request with chosen headers.
     pub(crate) async fn request(
         &self,

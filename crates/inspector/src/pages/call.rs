@@ -1,0 +1,332 @@
+//! A call of a model: what was sent, where each part of it comes from, what was left out, and what it cost.
+
+use crate::{
+    Body, Frame, page,
+    parts::{self, LayerTokens, Spent},
+    text,
+};
+use cardwire_model::Timestamp;
+use maud::{Markup, html};
+
+/// What the page shows.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// Which call.
+    pub id: String,
+    /// Who made it.
+    pub agent: String,
+    /// In which turn.
+    pub turn: String,
+    /// Which model was asked.
+    pub model: String,
+    /// Its layers with their tokens.
+    pub layers: Vec<LayerTokens>,
+    /// The messages as they were sent.
+    pub messages: Vec<Message>,
+    /// The request as ranges of bytes; empty where it cannot be rendered.
+    pub spans: Vec<Span>,
+    /// SHA-256 of the request.
+    pub sha256: String,
+    /// Whether the request was rendered again to the same bytes, or why not.
+    pub proof: Result<(), String>,
+    /// Tokens of the request.
+    pub total: u64,
+    /// Tokens at its start that the call before shares.
+    pub shared: u64,
+    /// The call before this one of the same agent.
+    pub previous: Option<String>,
+    /// The call after this one of the same turn.
+    pub next: Option<String>,
+    /// What it has cost, once it was answered.
+    pub spent: Option<Spent>,
+    /// What was left out.
+    pub omissions: Vec<Omission>,
+    /// What was added so that the request is valid.
+    pub repairs: Vec<Repair>,
+    /// The card that is selected.
+    pub selected: Option<Story>,
+    /// Which tab is open.
+    pub tab: Tab,
+    /// The manifest as JSON.
+    pub manifest: String,
+    /// The cards that were answered.
+    pub answer: Vec<Piece>,
+    /// When it was composed.
+    pub at: Timestamp,
+    /// When the page was made.
+    pub now: Timestamp,
+}
+
+/// A tab of the page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tab {
+    /// Messages with their cards.
+    Messages,
+    /// The bytes of the request, coloured by origin.
+    Bytes,
+    /// The record.
+    Manifest,
+    /// What came back.
+    Answer,
+}
+
+impl Tab {
+    /// All of them, with the word in the address and the one on the page.
+    pub const ALL: [(Self, &'static str, &'static str); 4] = [
+        (Self::Messages, "messages", "Messages"),
+        (Self::Bytes, "bytes", "Bytes"),
+        (Self::Manifest, "manifest", "Manifest"),
+        (Self::Answer, "answer", "Answer"),
+    ];
+
+    /// The one with this word in the address.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(_, word, _)| *word == name).map(|(tab, ..)| *tab)
+    }
+}
+
+/// A message of the request.
+#[derive(Debug, Clone)]
+pub struct Message {
+    /// Who speaks.
+    pub role: String,
+    /// What it is made of.
+    pub pieces: Vec<Piece>,
+}
+
+/// A card or block in a message.
+#[derive(Debug, Clone)]
+pub struct Piece {
+    /// Of which layer.
+    pub layer: String,
+    /// The card.
+    pub card: Option<String>,
+    /// What it says.
+    pub text: String,
+    /// Its tokens.
+    pub tokens: Option<u64>,
+    /// The card was deleted since.
+    pub is_deleted: bool,
+}
+
+/// A range of the request's bytes.
+#[derive(Debug, Clone)]
+pub struct Span {
+    /// The layer it comes from, `tools`, `repair` or `frame`.
+    pub layer: String,
+    /// The card it comes from.
+    pub card: Option<String>,
+    /// The bytes.
+    pub text: String,
+}
+
+/// Something that was left out.
+#[derive(Debug, Clone)]
+pub struct Omission {
+    /// Of which layer.
+    pub layer: String,
+    /// The card, where it is one.
+    pub card: Option<String>,
+    /// How many cards.
+    pub cards: u64,
+    /// How many tokens they would have taken.
+    pub tokens: u64,
+    /// Why.
+    pub because: String,
+}
+
+/// Something that the linter added.
+#[derive(Debug, Clone)]
+pub struct Repair {
+    /// Which rule was broken.
+    pub rule: String,
+    /// The card that broke it.
+    pub card: Option<String>,
+    /// The card that was added.
+    pub added: String,
+}
+
+/// How a card came into the call.
+#[derive(Debug, Clone)]
+pub struct Story {
+    /// The card.
+    pub card: String,
+    /// What it is.
+    pub kind: String,
+    /// Its tokens.
+    pub tokens: u64,
+    /// How it came here, step by step: what happened, and the details.
+    pub steps: Vec<(String, String)>,
+    /// The calls that sent it, with its tokens in each.
+    pub sent_in: Vec<(String, String)>,
+}
+
+/// The page.
+pub fn show(frame: &Frame, view: &Call) -> Markup {
+    let facts = html! {
+        @match &view.spent {
+            Some(spent) => {
+                (parts::state("answered"))
+                span { b { (text::grouped(spent.input)) } " tokens in, " b { (text::grouped(spent.output)) } " out" }
+                span { b { (text::money(spent.micros)) } }
+            },
+            None => span { b { (text::grouped(view.total)) } " tokens composed, not answered" },
+        }
+        span { (view.model) }
+        (parts::moment(view.at, view.now))
+        @match &view.proof {
+            Ok(()) => span.good-text { "✓ sha256 " code { (text::short(&view.sha256)) } ", rendered again, equal" },
+            Err(why) => span.bad-text { "cannot be proven: " (why) },
+        }
+    };
+    let acts = html! {
+        @if let Some(previous) = &view.previous {
+            a.button rel="prev" href=(frame.link(&format!("/calls/{previous}"))) { "‹ Previous " kbd { "[" } }
+            a.button href=(frame.link(&format!("/diff?l={previous}&r={}", view.id))) { "Diff with it " kbd { "d" } }
+        }
+        @if let Some(next) = &view.next { a.button rel="next" href=(frame.link(&format!("/calls/{next}"))) { "› Next " kbd { "]" } } }
+    };
+    let work = html! {
+        nav.rail aria-label="Layers" { (rail(frame, view)) }
+        section.work.padded aria-label="Request" {
+            nav.tabs aria-label="Views of the call" {
+                @for (tab, word, name) in Tab::ALL {
+                    a href={ (frame.path) "?tab=" (word) } aria-current=[(tab == view.tab).then_some("page")] { (name) }
+                }
+            }
+            @match view.tab {
+                Tab::Messages => (messages(frame, view)),
+                Tab::Bytes => (bytes(frame, view)),
+                Tab::Manifest => pre.box { (view.manifest) },
+                Tab::Answer => (answer(frame, view)),
+            }
+        }
+        @if let Some(story) = &view.selected { aside.peek aria-label="This card" { (tell(frame, view, story)) } }
+    };
+    page(frame, Body { facts: Some(facts), acts: Some(acts), work: Some(work), ..Body::default() })
+}
+
+fn rail(frame: &Frame, view: &Call) -> Markup {
+    html! {
+        div.row-between { h3 { "Layers" } span.soft { (text::grouped(view.total)) } }
+        (parts::ribbon(&view.layers))
+        div.layers {
+            @for layer in &view.layers {
+                a class={ "l-" (layer.layer) } href={ "#layer-" (layer.layer) } {
+                    span { (parts::layer_name(&layer.layer)) } span { (layer.tokens) }
+                }
+            }
+        }
+        hr;
+        h3 { "Cache" }
+        (cache(view))
+        hr;
+        h3 { "Left out" }
+        @if view.omissions.is_empty() { p.soft { "Nothing." } }
+        @for omission in &view.omissions {
+            p { b { (text::plural(omission.cards, "card")) } ", " (text::grouped(omission.tokens)) " tokens: " (omission.because)
+                @if let Some(card) = &omission.card { " " a href=(why(frame, view, card)) { "why?" } } }
+        }
+        @if !view.repairs.is_empty() {
+            hr;
+            h3 { "Added so that it is valid" }
+            @for repair in &view.repairs {
+                p { (repair.rule) ": " (parts::id_link(&repair.added, &frame.link(&format!("/cards/{}", repair.added)))) }
+            }
+        }
+    }
+}
+
+fn why(frame: &Frame, view: &Call, card: &str) -> String {
+    frame.link(&format!("/why?call={}&card={card}", view.id))
+}
+
+fn cache(view: &Call) -> Markup {
+    html! {
+        p {
+            b { (text::grouped(view.shared)) } " tokens at the start are the same as in the call before"
+            @match &view.spent {
+                Some(spent) if view.shared > spent.cached => {
+                    "; the provider read " b { (text::grouped(spent.cached)) } " of them from its cache."
+                },
+                Some(spent) => { "; the provider read " b { (text::grouped(spent.cached)) } " from its cache." },
+                None => { "." },
+            }
+        }
+    }
+}
+
+fn messages(frame: &Frame, view: &Call) -> Markup {
+    let mut seen: Vec<&str> = vec![];
+    html! {
+        @if view.messages.is_empty() { p.note.bad { "The request cannot be rendered again, so that its messages are not known." } }
+        @for message in &view.messages {
+            div.message {
+                h3 { (message.role) }
+                @for piece in &message.pieces {
+                    @let is_first = !seen.contains(&piece.layer.as_str());
+                    ({ seen.push(&piece.layer); "" })
+                    (said(frame, view, piece, is_first))
+                }
+            }
+        }
+    }
+}
+
+fn said(frame: &Frame, view: &Call, piece: &Piece, is_first: bool) -> Markup {
+    let is_chosen =
+        piece.card.is_some() && view.selected.as_ref().map(|story| &story.card) == piece.card.as_ref();
+    let href = piece.card.as_ref().map(|card| format!("{}?sel={card}", frame.path));
+    html! {
+        a class={ "piece l-" (piece.layer) @if is_chosen { " chosen" } } href=[href]
+            id=[is_first.then(|| format!("layer-{}", piece.layer))]
+            data-open=[piece.card.as_ref().map(|card| frame.link(&format!("/cards/{card}")))] {
+            span.said { @if piece.is_deleted { span.soft { "deleted since" } } @else { (piece.text) } }
+            @if let Some(tokens) = piece.tokens { span.tokens { (tokens) } }
+        }
+    }
+}
+
+fn bytes(frame: &Frame, view: &Call) -> Markup {
+    html! {
+        p.soft { "Each colour is the layer that the bytes come from; grey is the request itself. Together they are what was sent, byte for byte." }
+        div.bytes.box data-sha256=(view.sha256) {
+            @for span in &view.spans {
+                @match &span.card {
+                    Some(card) => a class={ "span l-" (span.layer) } href={ (frame.path) "?tab=bytes&sel=" (card) } { (span.text) },
+                    None => span class={ "span l-" (span.layer) } { (span.text) },
+                }
+            }
+        }
+    }
+}
+
+fn answer(frame: &Frame, view: &Call) -> Markup {
+    html! {
+        @if view.answer.is_empty() { p.soft { "It was not answered, or its worker wrote nothing." } }
+        @for piece in &view.answer { (said(frame, view, piece, false)) }
+    }
+}
+
+fn tell(frame: &Frame, view: &Call, story: &Story) -> Markup {
+    html! {
+        div.row-between { h2 { "This card" } (parts::id_link(&story.card, &frame.link(&format!("/cards/{}", story.card)))) }
+        p.soft { (story.kind) " · " (text::plural(story.tokens, "token")) }
+        h3 { "How it came here" }
+        ol.story { @for (what, details) in &story.steps { li { b { (what) } p.soft { (details) } } } }
+        @if !story.sent_in.is_empty() {
+            h3 { "Sent in" }
+            table.plain {
+                tbody {
+                    @for (call, cost) in &story.sent_in {
+                        tr { td { (parts::id_link(call, &frame.link(&format!("/calls/{call}")))) } td.num { (cost) } }
+                    }
+                }
+            }
+        }
+        p {
+            a.button href=(frame.link(&format!("/cards/{}", story.card))) { "Open card" } " "
+            a.button href=(why(frame, view, &story.card)) { "Why? " kbd { "w" } }
+        }
+    }
+}

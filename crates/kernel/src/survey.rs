@@ -1,0 +1,14 @@
+//! Looking at many things at once: a run with all its turns, lists of cards and boxes, and where a card is used (IN-13, IN-14).
+//!
+//! Nothing is decided here and nothing is written. Invariant: each read is bounded by a limit of `model/limits.rs`, and tells
+//! when it stopped there.
+
+mod found;
+mod holders;
+mod outline;
+mod sent;
+
+pub use found::FoundCards;
+pub use holders::{CardBoxes, Holder};
+pub use outline::{Outline, OutlinedTurn, RunView};
+pub use sent::{CardCalls, SentCard};
