@@ -74,108 +74,37 @@ impl ByteHasher {
 
 /// Hashes a sequence of optional fields. Each is framed by presence and length, so that no two different
 /// sequences feed the same bytes.
-///
-/// Every card that is read is hashed so. Small fields are gathered first: handing each of them to the digest takes as long as
-/// the digest of all of them.
-pub struct FieldHasher {
-    digest: Context,
-    gathered: [u8; GATHERED],
-    len: usize,
-}
-
-/// A few blocks of the digest.
-const GATHERED: usize = 512;
+pub struct FieldHasher(Context);
 
 impl Default for FieldHasher {
     fn default() -> Self {
-        Self { digest: Context::new(&SHA256), gathered: [0; GATHERED], len: 0 }
+        Self(Context::new(&SHA256))
     }
 }
 
 impl FieldHasher {
     /// Adds a field.
     pub fn field(mut self, bytes: &[u8]) -> Self {
-        self.add(&[1]);
-        self.add(&(bytes.len() as u64).to_be_bytes());
-        self.add(bytes);
+        self.0.update(&[1]);
+        self.0.update(&(bytes.len() as u64).to_be_bytes());
+        self.0.update(bytes);
         self
     }
 
     /// Adds a field that may be absent.
-    pub fn optional(mut self, bytes: Option<&[u8]>) -> Self {
+    pub fn optional(self, bytes: Option<&[u8]>) -> Self {
         match bytes {
             Some(bytes) => self.field(bytes),
             None => {
-                self.add(&[0]);
-                self
+                let mut this = self;
+                this.0.update(&[0]);
+                this
             }
         }
     }
 
     /// The digest of all fields.
-    pub fn finish(mut self) -> Hash256 {
-        self.pass_on();
-        Hash256::from_digest(self.digest.finish())
-    }
-
-    fn add(&mut self, bytes: &[u8]) {
-        if let Some(room) = self.gathered.get_mut(self.len..self.len + bytes.len()) {
-            room.copy_from_slice(bytes);
-            self.len += bytes.len();
-            return;
-        }
-        self.pass_on();
-        match self.gathered.get_mut(..bytes.len()) {
-            Some(room) => {
-                room.copy_from_slice(bytes);
-                self.len = bytes.len();
-            }
-            None => self.digest.update(bytes),
-        }
-    }
-
-    fn pass_on(&mut self) {
-        self.digest.update(&self.gathered[..self.len]);
-        self.len = 0;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// NF-01: however fields are gathered, the digest is that of their bytes one after another.
-    #[test]
-    fn fields_are_hashed_as_their_framed_bytes() {
-        let near = [
-            0,
-            1,
-            9,
-            GATHERED - 19,
-            GATHERED - 10,
-            GATHERED - 9,
-            GATHERED - 8,
-            GATHERED,
-            GATHERED + 1,
-            5_000,
-        ];
-        for first in near {
-            for second in near {
-                let (first, second) = (vec![1; first], vec![2; second]);
-                let (mut hasher, mut framed) = (FieldHasher::default(), vec![]);
-                for field in [Some(&first), None, Some(&second), Some(&first)] {
-                    hasher = hasher.optional(field.map(Vec::as_slice));
-                    match field {
-                        Some(bytes) => {
-                            framed.push(1);
-                            framed.extend_from_slice(&(bytes.len() as u64).to_be_bytes());
-                            framed.extend_from_slice(bytes);
-                        }
-                        None => framed.push(0),
-                    }
-                }
-                assert_eq!(hasher.finish(), Hash256::of(&framed), "{} and {}", first.len(), second.len());
-            }
-        }
+    pub fn finish(self) -> Hash256 {
+        Hash256::from_digest(self.0.finish())
     }
 }
