@@ -7,7 +7,7 @@ use cardwire_model::Scope;
 pub enum Access {
     /// Anybody, without a token.
     Open,
-    /// Anybody; whoever has a token with the scope is told more.
+    /// Anybody. A token with the scope is told more.
     Guest(Scope),
     /// Any live token with the scope; what it sees depends on its reach.
     Any(Scope),

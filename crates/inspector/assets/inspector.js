@@ -151,7 +151,9 @@ if (live) {
   channel.onmessage = () => refresh();
   navigator.locks?.request(`cardwire:${live}`, () => new Promise(() => {
     const stream = new EventSource(`/inspect/p/${live}/stream`);
-    stream.onmessage = () => { channel.postMessage(0); refresh(); };
+    for (const kind of (document.body.dataset.kinds ?? "").split(" ")) {
+      stream.addEventListener(kind, () => { channel.postMessage(0); refresh(); });
+    }
     stream.onerror = () => gone(true);
     stream.onopen = () => gone(false);
   }));

@@ -1,6 +1,7 @@
 //! What is around every page: the head of the document, the bar at the top, the heading.
 
 use crate::assets;
+use cardwire_model::EventKind;
 use maud::{DOCTYPE, Markup, html};
 
 /// Which part of the project a page belongs to.
@@ -105,7 +106,7 @@ pub fn page(frame: &Frame, body: Body) -> Markup {
                 link rel="alternate" type="application/json" href={ (frame.path) ".json" (frame.query) };
                 script type="module" src={ "/inspect/assets/" (assets::SCRIPT.name) } {}
             }
-            body data-project=[frame.project.as_deref()] data-live=[live] {
+            body data-project=[frame.project.as_deref()] data-live=[live] data-kinds=[live.map(|_| kinds())] {
                 a.skip href="#work" { "Skip to the work" }
                 (bar(frame))
                 main {
@@ -126,6 +127,11 @@ pub fn page(frame: &Frame, body: Body) -> Markup {
             }
         }
     }
+}
+
+/// The kinds of events that a page is loaded anew for: a browser hears of those it names.
+fn kinds() -> String {
+    EventKind::ALL.iter().map(|kind| kind.as_str()).collect::<Vec<_>>().join(" ")
 }
 
 fn bar(frame: &Frame) -> Markup {
