@@ -25,6 +25,7 @@ mod pretty;
 mod private;
 #[cfg(test)]
 mod reference;
+mod replays;
 mod route;
 mod signals;
 mod store;

@@ -1,10 +1,8 @@
 //! Ways for a worker to the kernel: into this process, or to a server.
 
 use crate::{
-    client::{Client, Place, connection, reason},
-    context::Context,
+    client::{Place, connection, reason},
     failure::Failure,
-    locate,
 };
 use async_trait::async_trait;
 use axum::{
@@ -29,20 +27,6 @@ use tower::ServiceExt;
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
-
-/// The way that a command's own requests take.
-pub(crate) async fn of(client: &Client, context: &Context) -> Result<Arc<dyn Port>, Failure> {
-    match client {
-        Client::Embedded(embedded) => {
-            let (kernel, token, files) = embedded.inside();
-            Ok(Arc::new(RouterPort::new(kernel, token.clone(), files.clone())))
-        }
-        Client::Http(_) => match locate::place(context).await? {
-            Some((place, token)) => Ok(Arc::new(HttpPort::new(&place, token)?)),
-            None => Err(Failure::failed("the server is gone")),
-        },
-    }
-}
 
 /// The server's own router in this process. It loses no answers, so only what another process may ask again needs a name.
 pub(crate) struct RouterPort {

@@ -172,6 +172,8 @@ pub const SESSION_ITEMS: usize = 5_000;
 pub const SEARCHED_GRANTS: usize = 2_000;
 /// Most versions of a session that are gone back through to find how it was when a call was made.
 pub const EXPLAINED_VERSIONS: usize = 10_000;
+/// Most cards that a fork of a turn puts in the place of others.
+pub const FORK_SWAPS: usize = 100;
 /// Most summaries that are opened, one within the other.
 pub const OPENED_SUMMARIES: usize = 1_000;
 /// Most items of a todo list.

@@ -8,6 +8,7 @@ pub(crate) mod cards;
 pub(crate) mod context;
 pub(crate) mod documents;
 pub(crate) mod experience;
+pub(crate) mod forks;
 mod handoff_root;
 pub(crate) mod handoffs;
 pub(crate) mod knowledge;

@@ -13,6 +13,7 @@ mod inspect;
 mod limit;
 mod lookups;
 mod readiness;
+mod replays;
 mod request;
 mod respond;
 mod router;
@@ -26,6 +27,7 @@ mod trace;
 mod unread;
 mod workspace;
 
+pub use replays::{CannotReplay, Replays};
 pub use router::router;
 pub use serve::{Listening, Room, serve};
 pub use state::ServerConfig;

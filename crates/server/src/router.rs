@@ -305,6 +305,8 @@ fn dispatch(op: Op, request: crate::request::Request) -> BoxFuture<'static, Answ
         Op::ListUnfinishedRuns => Box::pin(http::turns::unfinished_runs(request)),
         Op::ViewTurn | Op::GetTurnView => Box::pin(http::turns::view(request)),
         Op::StopTurn => Box::pin(http::turns::stop(request)),
+        Op::ForkTurn => Box::pin(http::forks::fork(request)),
+        Op::ReplayTurn => Box::pin(http::forks::replay(request)),
         Op::ClaimTurns => Box::pin(http::worker::claim(request)),
         Op::StartTurn => Box::pin(http::worker::start(request)),
         Op::BeatTurn => Box::pin(http::worker::heartbeat(request)),

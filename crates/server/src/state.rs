@@ -2,7 +2,7 @@
 
 use crate::{
     addresses::Addresses, inspect::Codes, limit::RateLimit, lookups::Lookups, readiness::Readiness,
-    workspace::Workspace,
+    replays::Replays, workspace::Workspace,
 };
 use axum::body::Bytes;
 use cardwire_api::openapi;
@@ -23,6 +23,8 @@ pub struct ServerConfig {
     pub is_tls: bool,
     /// Where projects have their files; without it they have none.
     pub workspace: Option<Arc<dyn Files>>,
+    /// Who runs turns again; without it none are (RP-05).
+    pub replays: Option<Arc<dyn Replays>>,
     /// The text of `/metrics`.
     pub render_metrics: Arc<dyn Fn() -> String + Send + Sync>,
 }
@@ -36,6 +38,7 @@ impl ServerConfig {
             requests_per_second: limits::TOKEN_REQUESTS_PER_SECOND,
             is_tls: false,
             workspace: None,
+            replays: None,
             render_metrics: Arc::new(String::new),
         }
     }

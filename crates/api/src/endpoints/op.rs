@@ -65,6 +65,8 @@ pub enum Op {
     ListOpenQuestions,
     ListUnfinishedRuns,
     StopTurn,
+    ForkTurn,
+    ReplayTurn,
     ClaimTurns,
     StartTurn,
     BeatTurn,

@@ -10,6 +10,7 @@ use crate::{
     claim::{ClaimIn, ClaimOut},
     dispatch::{DispatchIn, DispatchOut},
     finish::{EndedOut, FinishIn, ReleaseIn, ReleasedOut},
+    forks::{ReplayOut, TurnForkIn, TurnForkOut},
     questions::QuestionList,
     reports::{ReportIn, ReportOut},
     runs::UnfinishedRunList,
@@ -178,6 +179,22 @@ pub(super) const ENDPOINTS: &[Endpoint] = &[
         (200, json::<StopOut>()),
     )
     .repeatable(),
+    post(
+        Op::ForkTurn,
+        "/projects/{project_id}/turns/{agent_turn_id}:fork",
+        Access::Project(Operate),
+        "Go on from one of a turn's calls with one thing changed: a new turn of an agent of its own. The original stays.",
+        json::<TurnForkIn>(),
+        (201, json::<TurnForkOut>()),
+    )
+    .repeatable(),
+    get(
+        Op::ReplayTurn,
+        "/projects/{project_id}/turns/{agent_turn_id}/replay",
+        Access::Project(Read),
+        "Run a turn that has ended again, with the answers that its model and its tools gave then, and compare.",
+        json::<ReplayOut>(),
+    ),
 ];
 
 /// What the holder of a turn says.

@@ -101,6 +101,7 @@ const PACKAGE: &[ErrorCode] = &[
 const OWN: &[(&[Op], &[&[ErrorCode]])] = &[
     (&[Op::DispatchTurn], &[DISPATCH, &[InvalidContextKey]]),
     (&[Op::RunTeam, Op::CallTool], &[DISPATCH, ROSTER, HANDOVER]),
+    (&[Op::ForkTurn], &[DISPATCH, ROSTER]),
     (&[Op::PackContext], &[ROSTER, HANDOVER, &[ProfileBoxNotFound]]),
     (&[Op::AddAgent], &[ROSTER]),
     (&[Op::StopTurn, Op::StartTurn, Op::BeatTurn, Op::SuspendTurn, Op::TakeStep, Op::SendChunk], &[VERB]),

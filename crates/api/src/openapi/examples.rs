@@ -130,6 +130,7 @@ fn turns() -> Vec<(Op, Value)> {
             }),
         ),
         (Op::StopTurn, json!({ "reason": "not needed any more" })),
+        (Op::ForkTurn, json!({ "at": "2", "without_layers": ["knowledge"] })),
         (Op::ComposeCall, json!({ "turn_epoch": 1, "model": "gpt-4o" })),
     ]
 }

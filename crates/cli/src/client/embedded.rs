@@ -1,7 +1,7 @@
 //! Requests into this process: the server's own router over the store in the data directory.
 
 use super::{Answer, ByteStream, Payload};
-use crate::{admin, data_dir::DataDir, failure::Failure, route::Route, store};
+use crate::{admin, data_dir::DataDir, failure::Failure, replays::ByWorker, route::Route, store};
 use axum::{
     Router,
     body::{Body, to_bytes},
@@ -82,6 +82,7 @@ impl Embedded {
         };
         let config = ServerConfig {
             workspace: Some(Arc::clone(&files)),
+            replays: Some(Arc::new(ByWorker { files: Arc::clone(&files) })),
             ..ServerConfig::new(env!("CARGO_PKG_VERSION"))
         };
         let router = cardwire_server::router(Arc::clone(&kernel), config);

@@ -79,12 +79,6 @@ pub(crate) async fn run(
 /// Cards by their ids, as they came.
 type Cards = HashMap<CardId, Box<RawValue>>;
 
-/// Reads cards, none of which is damaged.
-pub(super) async fn read(ids: &[CardId], project: &str, client: &Client) -> Result<Cards, Failure> {
-    let (found, damaged) = read_some(ids, project, client).await?;
-    if damaged.is_empty() { Ok(found) } else { Err(damage(&damaged)) }
-}
-
 fn damage(ids: &[CardId]) -> Failure {
     let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
     Failure::failed(format!("what is stored is not what was written: {}", ids.join(" ")))

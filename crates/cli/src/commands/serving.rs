@@ -13,6 +13,7 @@ use crate::{
     open_files,
     output::Output,
     presence::Presence,
+    replays::ByWorker,
     signals::Signals,
     telemetry::metrics,
 };
@@ -70,6 +71,7 @@ impl Serving<'_> {
             allowed_hosts: self.allow_hosts.clone(),
             requests_per_second: self.rate_limit.get(),
             workspace: Some(self.workspace.clone()),
+            replays: Some(Arc::new(ByWorker { files: self.workspace.clone() })),
             render_metrics: Arc::new(move || metrics.render()),
             is_tls: self.tls.is_some(),
             ..ServerConfig::new(env!("CARGO_PKG_VERSION"))

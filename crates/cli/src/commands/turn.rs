@@ -161,7 +161,7 @@ pub(crate) async fn run(args: TurnArgs, context: &Context, client: &Client) -> R
             let header = ["EDGE", "PRIMITIVE", "PHASE", "SOURCE", "TARGET", "CORRELATION", "CREATED"];
             names::page(&answer, &header, EDGE, &EDGE[3..5], project, output, client).await
         }
-        TurnCommand::Replay { id } => turn_replay::run(&id, project, context, client).await,
+        TurnCommand::Replay { id } => turn_replay::run(&id, project, output, client).await,
         TurnCommand::Fork(args) => turn_fork::run(&args, project, output, client).await,
         TurnCommand::Answer(args) => turn_answer::run(&args, project, output, client).await,
         TurnCommand::Stop { id, reason } => {

@@ -1,9 +1,6 @@
 //! `cardwire turn fork` (RP-06): a new turn from a prefix of an old one's boxes, with one thing changed, beside the old one.
 
-mod memory;
-mod prefix;
-
-use super::{card_get, egress, mcp::McpArgs, price::price, worker};
+use super::{egress, mcp::McpArgs, price::price, worker};
 use crate::{
     client::Client,
     failure::Failure,
@@ -11,14 +8,9 @@ use crate::{
     route::Route,
     text::{self, cell},
 };
-use cardwire_kernel::protocol::{
-    facts::distinct,
-    session,
-    turn::{forked, without},
-};
-use cardwire_model::{CardId, Layer, Seen, StepId, Timestamp};
+use cardwire_kernel::protocol::turn::without;
+use cardwire_model::{CardId, Layer, StepId};
 use clap::Args;
-use prefix::Prefix;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -35,7 +27,7 @@ pub(super) struct ForkArgs {
     id: String,
     /// The model call that is made anew: its number, from 1, or its step, `step_…`.
     #[arg(long, value_name = "N|STEP", default_value = "1", value_parser = at)]
-    at: At,
+    at: String,
     /// Leave a layer out, e.g. `knowledge`. May be repeated.
     #[arg(long = "without-layer", value_name = "LAYER", value_parser = layer)]
     without: Vec<Layer>,
@@ -52,21 +44,13 @@ pub(super) struct ForkArgs {
     mcp: McpArgs,
 }
 
-/// Which call is made anew.
-#[derive(Debug, Clone)]
-enum At {
-    /// The one of this number.
-    Call(usize),
-    /// The one that this step made.
-    Step(StepId),
-}
-
-fn at(text: &str) -> Result<At, String> {
-    if let Ok(number) = text.parse() {
-        return Ok(At::Call(number));
+/// Which call is made anew: a number, or a step.
+fn at(text: &str) -> Result<String, String> {
+    let is_step = text.starts_with("step_") && text.parse::<StepId>().is_ok();
+    if is_step || text.parse::<usize>().is_ok() {
+        return Ok(text.to_owned());
     }
-    let step = text.starts_with("step_").then(|| text.parse().ok()).flatten();
-    step.map(At::Step).ok_or_else(|| "must be a number or the id of a step, `step_…`".to_owned())
+    Err("must be a number or the id of a step, `step_…`".to_owned())
 }
 
 /// Something that is said.
@@ -106,7 +90,7 @@ pub(super) async fn run(
     // As cards name it: people may write it with hyphens.
     let turn = cell(&original["agent_turn_id"]);
     let fork = Fork { client, project, args, turn };
-    let forked = fork.make(&original).await?;
+    let forked = fork.make().await?;
     let ended = fork.end(&forked).await?;
     let sides = [fork.side(&original, output).await?, fork.side(&ended, output).await?];
     if output.json {
@@ -155,133 +139,40 @@ impl Fork<'_> {
         self.client.get(&self.route(segments)?).await?.parse()
     }
 
-    async fn post(&self, route: Route, body: &Value) -> Result<Value, Failure> {
-        self.client.post(&route, body).await?.parse()
-    }
-
-    /// Dispatches the new turn. Gives its id. Nothing is written before everything that is asked for was found.
-    async fn make(&self, original: &Value) -> Result<String, Failure> {
-        let box_of = |name: &str| original[name].as_str().unwrap_or_default();
-        let prefix = self.prefix(original).await?;
-        let given = self.cards_of(box_of("context_box_id")).await?;
-        self.check_swaps(&[&given[..], &prefix.cards[..]].concat(), prefix.at).await?;
-        let seen = self.seen(original, &prefix).await?;
-        self.tell_absent(&prefix).await?;
-        let agent: Value = self.get(&["agents", &cell(&original["agent_id"])]).await?;
-        let context = self.context_box(box_of("context_box_id"), &given).await?;
-        let output = self.output_box(box_of("output_box_id"), &prefix.cards).await?;
-        let id = format!("fork_{}", output.chars().rev().take(12).collect::<String>());
-        let new = json!({ "agent_id": id, "profile_name": agent["profile_name"] });
-        self.post(self.route(&["agents"])?, &new).await?;
+    /// Dispatches the new turn. Gives its id, and says which layers the call did not have: the fork is no other for those.
+    async fn make(&self) -> Result<String, Failure> {
+        let ForkArgs { at, without, swaps, model, instruction, .. } = self.args;
+        let swap = |swap: &Swap| json!({ "old": swap.old.to_string(), "new": swap.new.to_string() });
         let body = json!({
-            "agent_id": id, "profile_box_id": original["profile_box_id"], "context_box_id": context,
-            "output_box_id": output, "runtime_config": self.settings(original, seen, &prefix),
-            "display_name": format!("fork of {}", self.turn),
+            "at": at, "without_layers": without.iter().map(|layer| layer.as_str()).collect::<Vec<_>>(),
+            "swaps": swaps.iter().map(swap).collect::<Vec<_>>(), "model": model, "instruction": instruction,
         });
-        let turn = self.post(self.route(&["l0", "turns"])?, &body).await?;
-        Ok(cell(&turn["agent_turn_id"]))
+        let route = self.route(&["turns", &self.turn])?.verb("fork");
+        let made = self.client.post(&route, &body).await.map_err(|failure| self.in_flags(failure))?;
+        let made: Value = made.parse()?;
+        for layer in made["absent_layers"].as_array().into_iter().flatten() {
+            say(&format!("note: call {} of the turn had nothing of layer `{}`", made["at"], cell(layer)));
+        }
+        Ok(cell(&made["agent_turn_id"]))
     }
 
-    /// Says which of the layers that are left out the call did not have: the fork is no other for that.
-    async fn tell_absent(&self, prefix: &Prefix) -> Result<(), Failure> {
-        if self.args.without.is_empty() {
-            return Ok(());
-        }
-        let Some(call) = self.call_made_anew(prefix).await? else { return Ok(()) };
-        let shown: Value = self.get(&["calls", &call.to_string(), "context"]).await?;
-        let entries = shown["entries"].as_array().map(Vec::as_slice).unwrap_or_default();
-        for layer in &self.args.without {
-            if !entries.iter().any(|entry| entry["layer"] == layer.as_str()) {
-                say(&format!(
-                    "note: call {} of the turn had nothing of layer `{}`",
-                    prefix.at,
-                    layer.as_str()
-                ));
-            }
-        }
-        Ok(())
-    }
-
-    fn settings(&self, original: &Value, seen: Option<Seen>, prefix: &Prefix) -> Value {
-        let mut settings = original["runtime_config"].clone();
-        if !settings.is_object() {
-            settings = json!({});
-        }
-        settings["forked_from"] = self.turn.clone().into();
-        settings[forked::WATERMARK] = prefix.watermark.into();
-        // What is only tried out is no part of a conversation.
-        settings["remember"] = false.into();
-        if let Some(seen) = seen {
-            settings[session::turn::CHECKPOINT] = seen.to_string().into();
-        }
-        if !self.args.without.is_empty() {
-            settings["without_layers"] = self.args.without.iter().map(|layer| layer.as_str()).collect();
-        }
-        if let Some(model) = &self.args.model {
-            settings["llm_config"] = json!({ "model": model });
-        }
-        settings
-    }
-
-    /// A swap that would change nothing is a mistake: what is taken away must be there, and what is put there too.
-    async fn check_swaps(&self, there: &[String], at: usize) -> Result<(), Failure> {
-        let (swaps, turn) = (&self.args.swaps, &self.turn);
-        for (index, Swap { old, new: _ }) in swaps.iter().enumerate() {
-            if swaps.iter().take(index).any(|before| before.old == *old) {
-                return Err(Failure::usage(format!("`--swap` takes card {old} away twice")));
-            }
-            if !there.contains(&old.to_string()) {
-                return Err(Failure::not_found(format!(
-                    "`--swap`: card {old} is not in what turn {turn} has before its call {at}"
-                ))
-                .hint(format!("`cardwire turn view {turn} --project {}` shows its cards", self.project)));
-            }
-        }
-        let new = distinct(&swaps.iter().map(|swap| swap.new).collect::<Vec<_>>());
-        let found = card_get::read(&new, self.project, self.client).await?;
-        match new.iter().find(|card| !found.contains_key(card)) {
-            Some(absent) => Err(Failure::not_found(format!("`--swap`: card not found: {absent}"))),
-            None => Ok(()),
-        }
-    }
-
-    async fn cards_of(&self, box_id: &str) -> Result<Vec<String>, Failure> {
-        let shown: Value = self.get(&["boxes", box_id]).await?;
-        Ok(shown["card_ids"].as_array().into_iter().flatten().map(cell).collect())
-    }
-
-    async fn output_box(&self, from: &str, prefix: &[String]) -> Result<String, Failure> {
-        let swapped = swapped(prefix, &self.args.swaps);
-        let made = if swapped == prefix {
-            let upto = json!({ "upto": prefix.len() });
-            self.post(self.route(&["l0", "boxes", from])?.verb("fork"), &upto).await?
+    /// What is wrong, in the words of this command.
+    fn in_flags(&self, failure: Failure) -> Failure {
+        let (turn, project) = (&self.turn, self.project);
+        let said = failure.message.clone();
+        let (message, more) = if let Some(why) = said.strip_prefix("at: ") {
+            (format!("`--at` {why}"), "steps")
+        } else if let Some(why) = said.strip_prefix("swaps: ") {
+            (format!("`--swap` {why}"), "view")
+        } else if said.starts_with("step not found") {
+            (format!("`--at`: {said}"), "steps")
+        } else if said.starts_with("card not found") {
+            (format!("`--swap`: {said}"), "view")
         } else {
-            self.post(self.route(&["l0", "boxes"])?, &json!({ "card_ids": swapped })).await?
+            return failure;
         };
-        Ok(cell(&made["box_id"]))
-    }
-
-    async fn context_box(&self, from: &str, given: &[String]) -> Result<String, Failure> {
-        let mut wanted = swapped(given, &self.args.swaps);
-        if wanted == given && self.args.instruction.is_none() {
-            return Ok(from.to_owned());
-        }
-        let seen = self.get(&["turns", &self.args.id, "view"]).await?;
-        let place = given.iter().position(|id| seen["instruction_card_id"] == *id);
-        let old = place.map(|place| wanted.remove(place));
-        let asked = match &self.args.instruction {
-            Some(text) => {
-                let new =
-                    json!({ "content": text, "metadata": { "type": "task.instruction", "role": "user" } });
-                Some(cell(&self.post(self.route(&["l0", "cards"])?, &new).await?["card_id"]))
-            }
-            None => old,
-        };
-        // A box that is written out does not tell what the original inherited: what is asked stands last.
-        wanted.retain(|id| Some(id) != asked.as_ref());
-        wanted.extend(asked);
-        let made = self.post(self.route(&["l0", "boxes"])?, &json!({ "card_ids": wanted })).await?;
-        Ok(cell(&made["box_id"]))
+        Failure { message, ..failure }
+            .hint(format!("`cardwire turn {more} {turn} --project {project}` shows what it has"))
     }
 
     async fn end(&self, turn: &str) -> Result<Value, Failure> {
@@ -317,17 +208,4 @@ impl Fork<'_> {
             "unpriced_calls": spent["unpriced_calls"], "cost": price, "output": delivered,
         }))
     }
-}
-
-/// A time as it is told.
-fn moment(value: &Value) -> Option<Timestamp> {
-    value.as_str()?.parse().ok()
-}
-
-fn swapped(ids: &[String], swaps: &[Swap]) -> Vec<String> {
-    let swap = |id: &String| {
-        let other = swaps.iter().find(|swap| *id == swap.old.to_string());
-        other.map_or_else(|| id.clone(), |swap| swap.new.to_string())
-    };
-    ids.iter().map(swap).collect()
 }

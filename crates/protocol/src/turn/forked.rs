@@ -1,7 +1,7 @@
 //! Where a fork goes on (RP-06): what the original had written is in its output box before it is leased, and still is what
 //! the turn itself has said.
 
-use cardwire_model::{CanonicalJson, Invalid, Timestamp};
+use cardwire_model::{CanonicalJson, Card, Invalid, Timestamp};
 
 /// The setting that tells how many cards the output box held before the original wrote to it.
 pub const WATERMARK: &str = "forked_watermark";
@@ -34,6 +34,47 @@ pub fn check(runtime_config: &CanonicalJson) -> Result<Option<u32>, Invalid> {
 /// made again, because its worker went down or it was too long, is the same one.
 pub fn number_of(made: Timestamp, said: impl IntoIterator<Item = Timestamp>) -> usize {
     said.into_iter().filter(|said| *said < made).count() + 1
+}
+
+/// What of a turn a fork takes over: the cards that were in its output box before the call that is made anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Prefix {
+    /// The number of that call, from 1.
+    pub at: usize,
+    /// How many cards of the box are taken over.
+    pub len: usize,
+    /// When the turn had said the last of them, if it had said anything.
+    pub after: Option<Timestamp>,
+    /// When it said what came of the call, or ended; none while it has done neither.
+    pub until: Option<Timestamp>,
+}
+
+/// The prefix of a turn before one of its calls. `own` are the cards that the turn itself wrote, each with its place in the box,
+/// `len` all cards of the box.
+pub fn prefix(
+    own: &[(usize, &Card)],
+    len: usize,
+    ended: Option<Timestamp>,
+    at: usize,
+) -> Result<Prefix, Invalid> {
+    let of_kind = |kind: &'static str| own.iter().filter(move |(_, card)| card.kind.as_str() == kind);
+    let thoughts: Vec<_> = of_kind("agent.thought").collect();
+    // What came of the call: what the model said with its tool calls, or the last of all, the deliverable.
+    let outcome = match at.checked_sub(1) {
+        Some(index) if index < thoughts.len() => thoughts.get(index).copied(),
+        Some(index) if index == thoughts.len() => of_kind("task.deliverable").next(),
+        Some(_) | None => {
+            let most = thoughts.len() + 1;
+            return Err(Invalid::field("at", format!("must be 1 to {most}: the turn made so many calls")));
+        }
+    };
+    let before = at.checked_sub(2).and_then(|index| thoughts.get(index));
+    Ok(Prefix {
+        at,
+        len: outcome.map_or(len, |(place, _)| *place),
+        after: before.map(|(_, card)| card.created_at),
+        until: outcome.map_or(ended, |(_, card)| Some(card.created_at)),
+    })
 }
 
 #[cfg(test)]

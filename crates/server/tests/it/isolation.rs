@@ -44,7 +44,7 @@ fn body(op: Op, id: &str) -> String {
         Op::ReadBoxes => json!({ "box_ids": [id] }),
         Op::CreateProject => json!({ "project_id": "new" }),
         Op::CreateToken => json!({ "scopes": ["read"] }),
-        Op::ForkBox | Op::UpdateProject | Op::Tick | Op::StopTurn => json!({}),
+        Op::ForkBox | Op::UpdateProject | Op::Tick | Op::StopTurn | Op::ForkTurn => json!({}),
         Op::PutProfile => json!({ "worker_target": "w1", "system_prompt": "x" }),
         Op::AddAgent => json!({ "agent_id": "somebody", "profile_name": "Some" }),
         Op::PutTool | Op::PutPlan => json!({}),
@@ -102,6 +102,7 @@ fn body(op: Op, id: &str) -> String {
         | Op::ListTokens
         | Op::RevokeToken
         | Op::Verify
+        | Op::ReplayTurn
         | Op::GetBox
         | Op::GetBoxCards
         | Op::GetProvenance

@@ -292,7 +292,7 @@ fn a_fork_knows_of_its_session_what_the_original_knew() {
         stage
             .home
             .cardwire(&["turn", "fork", &second, "--project", "p1"])
-            .failed(3, "session s has been deleted since");
+            .failed(3, "s has been deleted since");
         assert_eq!(stage.turns(), before);
     });
 }
@@ -316,7 +316,7 @@ fn a_fork_that_cannot_be_as_asked_leaves_nothing() {
         for (code, options, words) in [
             (2, vec!["--at", "0"], "`--at` must be 1 to 1"),
             (2, vec!["--at", "first"], "--at"),
-            (3, vec!["--at", "step_zzz"], "step step_zzz is not one of turn"),
+            (3, vec!["--at", "step_zzz"], "step_zzz is not one of turn"),
             (3, vec!["--at", &theirs], "is not one of turn"),
             (2, vec!["--model", ""], "--model"),
             (2, vec!["--model", " "], "--model"),
