@@ -128,7 +128,7 @@ const fn included(cause: Cause) -> &'static str {
 }
 
 /// Why something is not there.
-const fn left_out(cause: Cause) -> &'static str {
+pub const fn left_out(cause: Cause) -> &'static str {
     match cause {
         Cause::Budget => "The model's window is too small for it.",
         Cause::Compacted => "A summary stands for it.",
@@ -146,6 +146,31 @@ const fn left_out(cause: Cause) -> &'static str {
         | Cause::Instruction
         | Cause::Own
         | Cause::Repair => "The manifest lists it as left out.",
+    }
+}
+
+/// What changes that something is left out, where somebody can change it.
+pub const fn advice(cause: Cause) -> Option<&'static str> {
+    match cause {
+        Cause::Budget => Some("Raise the window of the profile, or let the session be compacted."),
+        Cause::Compacted => {
+            Some("Open the summary to read what it stands for. A larger compact_threshold keeps more.")
+        }
+        Cause::Expired => Some("Write the card without a time to live, or with a longer one."),
+        Cause::NotShared => Some("Set enable_share_context, or choose a process that shares this layer."),
+        Cause::NotVisible | Cause::NotGranted => Some(
+            "Pass a box that holds the card: `context_box_id` of the call that delegates, or `inherit_context` of its recipe.",
+        ),
+        Cause::Empty
+        | Cause::NotAMessage
+        | Cause::Profile
+        | Cause::Collected
+        | Cause::Memory
+        | Cause::History
+        | Cause::Context
+        | Cause::Instruction
+        | Cause::Own
+        | Cause::Repair => None,
     }
 }
 

@@ -10,5 +10,6 @@ pub mod markdown;
 pub mod pages;
 pub mod parts;
 pub mod text;
+mod words;
 
 pub use frame::{Body, Crumb, Frame, Maybe, Section, page};

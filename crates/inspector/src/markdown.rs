@@ -4,7 +4,7 @@ use crate::{
     pages::{
         call::Call,
         diff::{Diff, Shown},
-        run::{Row, Run, What},
+        run::{Row, Run, What, Withheld},
     },
     parts, text,
 };
@@ -31,18 +31,16 @@ pub fn run(view: &Run) -> String {
     }
     let _ = writeln!(out, "## Turns and calls\n");
     view.rows.iter().for_each(|row| line(&mut out, row));
-    if let Some(peek) = &view.selected {
+    for peek in &view.peeks {
         let _ = writeln!(out, "\n## {} ({})\n\n{}\n", peek.agent, peek.turn, peek.line);
         for layer in &peek.given {
             let _ = writeln!(out, "- given: {} tokens of layer {}", layer.tokens, layer.layer);
         }
-        for card in &peek.withheld {
-            let _ = writeln!(
-                out,
-                "- not given: \"{}\" because {}",
-                text::first_line(&card.text, 200),
-                card.because
-            );
+        for card in &peek.withheld.cards {
+            not_given(&mut out, card);
+        }
+        if peek.withheld.total > peek.withheld.cards.len() as u64 {
+            let _ = writeln!(out, "- not given: {} cards in all", peek.withheld.total);
         }
     }
     for note in &view.notes {
@@ -54,6 +52,11 @@ pub fn run(view: &Run) -> String {
     out
 }
 
+fn not_given(out: &mut String, card: &Withheld) {
+    let text = text::first_line(&card.text, 200);
+    let _ = writeln!(out, "- not given: \"{text}\", because: {}", card.because);
+}
+
 fn line(out: &mut String, row: &Row) {
     let indent = "  ".repeat(row.depth);
     let cost =
@@ -62,6 +65,7 @@ fn line(out: &mut String, row: &Row) {
         What::Turn { id, agent, status, .. } => {
             writeln!(out, "{indent}- {agent}: {status}, {cost} (turn {id})")
         }
+        What::Fork { batch, line } => writeln!(out, "{indent}- fork: {line} (batch {batch})"),
         What::Call { id, number } => writeln!(out, "{indent}- call {number}: {cost} (call {id})"),
     };
 }
@@ -102,6 +106,17 @@ pub fn call(view: &Call) -> String {
             card, omission.tokens, omission.layer, omission.because
         );
     }
+    if !view.not_given.cards.is_empty() {
+        let _ = writeln!(out, "\n## Not given: what its sender was shown, and it was not\n");
+        view.not_given.cards.iter().for_each(|card| not_given(&mut out, card));
+    }
+    if let Some(end) = &view.cache_end {
+        let _ = writeln!(
+            out,
+            "\nThe cache ends at card {} of layer {}; {} tokens from there on are read anew.",
+            end.card, end.layer, end.anew
+        );
+    }
     out
 }
 
@@ -113,6 +128,7 @@ pub fn diff(view: &Diff) -> String {
     let headings = [
         (Shown::Left, format!("Only {}", view.left.name)),
         (Shown::Right, format!("Only {}", view.right.name)),
+        (Shown::Changed, "Both, in other words".to_owned()),
         (Shown::Both, "Both".to_owned()),
     ];
     for (shown, heading) in headings {
@@ -126,6 +142,12 @@ pub fn diff(view: &Diff) -> String {
                 row.tokens,
                 text::first_line(&row.text, 400)
             );
+            if let Some(now) = &row.now {
+                let _ = writeln!(out, "  - on the right: {}", text::first_line(&now.text, 400));
+            }
+            if let Some(because) = &row.because {
+                let _ = writeln!(out, "  - why the other side has not got it: {because}");
+            }
         }
         let _ = writeln!(out);
     }

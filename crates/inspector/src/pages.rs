@@ -6,6 +6,7 @@ pub mod card;
 pub mod cost;
 pub mod diff;
 pub mod log;
+pub mod replay;
 pub mod run;
 pub mod runs;
 pub mod search;

@@ -20,7 +20,7 @@ pub struct Spent {
 }
 
 /// The word for a state and what kind of state it is. A success is called delivered, because that is what it means.
-fn state_word(status: &str) -> (&str, &'static str) {
+pub(crate) fn state_word(status: &str) -> (&str, &'static str) {
     match status {
         "success" => ("delivered", "good"),
         "running" | "dispatched" => (status, "live"),
@@ -82,6 +82,7 @@ pub fn word(word: &str) -> Markup {
         "handover" => "The rules by which one agent is given cards of another.",
         "batch" => "The children of one fork, which are joined again.",
         "recipe" => "Named rules of a handover.",
+        "lease" => "The right of one worker to act for a turn, until it ends or is taken away.",
         "epoch" => "A number that rises with every lease: writes with an older one are refused.",
         "generation" => "A rewrite of a box makes a new generation; older ones stay readable.",
         _ => return html! { (word) },
@@ -112,7 +113,7 @@ pub fn layer_name(layer: &str) -> String {
         "turn" => "This turn",
         "query" => "Question",
         "extra" => "Other blocks",
-        "provider_difference" => "Counted by the provider",
+        "provider_difference" | "provider difference" => "Counted by the provider",
         _ => return layer.to_owned(),
     };
     name.to_owned()

@@ -70,6 +70,16 @@ pub fn short(id: &str) -> String {
     }
 }
 
+/// The beginning of a text, which says that it was cut.
+pub fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => {
+            format!("{} … ({} characters in all)", &text[..end], grouped(text.chars().count() as u64))
+        }
+        None => text.to_owned(),
+    }
+}
+
 /// The first line, cut at so many characters.
 pub fn first_line(text: &str, most: usize) -> String {
     let line = text.trim_start().lines().next().unwrap_or_default();

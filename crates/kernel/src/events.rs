@@ -4,7 +4,7 @@ use crate::{
     Kernel, KernelError,
     follow::{Feed, Feeds},
 };
-use cardwire_model::{Commit, Event, ProjectId, limits};
+use cardwire_model::{Commit, Event, ProjectId, Timestamp, limits};
 use cardwire_store::EventFilter;
 use std::sync::Arc;
 use tokio::sync::{Notify, watch};
@@ -70,6 +70,31 @@ impl Kernel {
         filter: &EventFilter,
     ) -> Result<Vec<Event>, KernelError> {
         Ok(self.store.events(project, after, filter, limits::EVENT_PAGE).await?)
+    }
+
+    /// The last position of the log at a moment.
+    pub async fn position_at(&self, project: &ProjectId, moment: Timestamp) -> Result<u64, KernelError> {
+        let (mut low, mut high) = (0, self.last_position(project).await?);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let next = self.store.events(project, middle, &EventFilter::default(), 1).await?;
+            match next.first() {
+                Some(event) if event.event.at <= moment => low = event.position,
+                Some(_) | None => high = middle,
+            }
+        }
+        Ok(low)
+    }
+
+    /// When something stood at a position of the log; none behind its end.
+    pub async fn moment_of(
+        &self,
+        project: &ProjectId,
+        position: u64,
+    ) -> Result<Option<Timestamp>, KernelError> {
+        let after = position.saturating_sub(1);
+        let next = self.store.events(project, after, &EventFilter::default(), 1).await?;
+        Ok(next.first().map(|event| event.event.at))
     }
 
     /// The same, and how far the log was gone through for them: whatever else a filter wants has a later position. A reader goes

@@ -9,8 +9,10 @@ mod calls;
 mod facts;
 mod gather;
 mod logs;
+mod run;
 mod runs;
 mod session;
+mod turns;
 mod visit;
 
 use crate::{error::ApiError, gate, serve::Peer, state::State, trace::Trace};
@@ -94,9 +96,11 @@ async fn show(visit: Visit) -> Result<Response, ApiError> {
         ["session"] => session::page(visit),
         ["p", _] => runs::list(visit).await,
         ["p", _, "stream"] => logs::stream(visit).await,
-        ["p", _, "runs", turn] => runs::run(visit, turn).await,
-        ["p", _, "turns", turn] => runs::turn(visit, turn).await,
+        ["p", _, "runs", turn] => run::run(visit, turn).await,
+        ["p", _, "turns", turn] => turns::turn(visit, turn).await,
+        ["p", _, "turns", turn, "replay"] => turns::replay(visit, turn).await,
         ["p", _, "calls", call] => calls::call(visit, call).await,
+        ["p", _, "calls", call, "request"] => calls::request(visit, call).await,
         ["p", _, "diff"] => calls::diff(visit).await,
         ["p", _, "why"] => calls::why(visit).await,
         ["p", _, "boxes", id] => facts::a_box(visit, id).await,
@@ -117,8 +121,10 @@ async fn act(visit: Visit, form: &Form) -> Result<Response, ApiError> {
     match place[..] {
         ["logout"] => Ok(session::logout()),
         ["session"] => session::switch(visit, form),
-        ["p", _, "turns", turn, "stop"] => runs::stop(visit, turn).await,
-        ["p", _, "turns", turn, "answer"] => runs::reply(visit, turn, form).await,
+        ["p", _, "turns", turn, "stop"] => turns::stop(visit, turn).await,
+        ["p", _, "turns", turn, "answer"] => turns::reply(visit, turn, form).await,
+        ["p", _, "boxes", id, "fork"] => facts::fork_box(visit, id).await,
+        ["p", _, "turns", turn, "fork"] => turns::fork(visit, turn, form).await,
         _ => Err(ApiError::new(ErrorCode::NotFound, "there is nothing to do here")),
     }
 }

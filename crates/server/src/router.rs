@@ -206,11 +206,19 @@ async fn guarded(
         }
     };
     if let Err(error) = &answer
-        && matches!(error.code, ErrorCode::Forbidden | ErrorCode::BoxNotWritable | ErrorCode::Unauthenticated)
+        && is_told(error.code)
     {
         record_denial(state, endpoint, holder, &error.message).await;
     }
     answer
+}
+
+/// Refusals that the audit tells of: of tokens, and of those whose turn was given to somebody else meanwhile.
+const fn is_told(code: ErrorCode) -> bool {
+    matches!(
+        code,
+        ErrorCode::Forbidden | ErrorCode::BoxNotWritable | ErrorCode::Unauthenticated | ErrorCode::StaleTurn
+    )
 }
 
 /// Every refusal of a token that somebody holds is an audit row (SEC-05), whatever part of us refused. That a turn token

@@ -115,6 +115,7 @@ const OWN: &[(&[Op], &[&[ErrorCode]])] = &[
     ),
     (&[Op::TakeInKnowledge, Op::SearchKnowledge], &[&[RetrieverFailed]]),
     (&[Op::PutCard], &[&[CardConflict]]),
+    (&[Op::ReplayTurn], &[&[Conflict]]),
     (&[Op::AppendToBox, Op::RewriteBox], &[&[BoxSealed, BoxNotWritable, OutputBoxInUse]]),
     (&[Op::CreateHandoff, Op::ValidateHandoff, Op::ValidateProjectHandoff, Op::PackHandoff], &[PACKAGE]),
     (&[Op::LoadHandoff], &[PACKAGE, &[UnknownSample]]),

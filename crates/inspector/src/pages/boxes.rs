@@ -1,9 +1,13 @@
 //! A box: its cards in order, where each of them came from, and its generations.
 
+mod lineage;
+
 use super::call::Piece;
 use crate::{Body, Frame, page, parts, text};
 use cardwire_model::Timestamp;
 use maud::{Markup, html};
+
+pub use lineage::{Kin, Lineage};
 
 /// What the page shows.
 #[derive(Debug, Clone)]
@@ -20,6 +24,8 @@ pub struct BoxPage {
     pub is_sealed: bool,
     /// The cards that are shown, each with where it came from.
     pub cards: Vec<(Piece, String)>,
+    /// Where its cards come from and go.
+    pub lineage: Lineage,
     /// When it was made.
     pub at: Timestamp,
     /// When the page was made.
@@ -42,10 +48,16 @@ pub fn show(frame: &Frame, view: &BoxPage) -> Markup {
     };
     let acts = html! {
         @if view.generation > 1 { a.button href=(at(frame, view, view.generation - 1)) { "Earlier generation" } }
+        @if frame.may_write {
+            form method="post" action=(frame.link(&format!("/boxes/{}/fork", view.id))) { button { "Fork" } }
+        }
         @if view.generation < view.newest { a.button href=(at(frame, view, view.generation + 1)) { "Later generation" } }
     };
     let work = html! {
         section.work.padded aria-label="Cards" {
+            h3 { "Lineage" }
+            (lineage::show(frame, view))
+            h3 { "Cards" }
             @if view.cards.is_empty() { (parts::empty("The box is empty.", None)) }
             @for cards in view.cards.chunks(CHUNK) {
                 div.chunk {

@@ -1,9 +1,10 @@
 //! A call of a model: what was sent, where each part of it comes from, what was left out, and what it cost.
 
+use super::run::NotGiven;
 use crate::{
     Body, Frame, page,
     parts::{self, LayerTokens, Spent},
-    text,
+    text, words,
 };
 use cardwire_model::Timestamp;
 use maud::{Markup, html};
@@ -17,6 +18,8 @@ pub struct Call {
     pub agent: String,
     /// In which turn.
     pub turn: String,
+    /// Which of its turn's calls it is, and how many there are.
+    pub number: Option<(usize, usize)>,
     /// Which model was asked.
     pub model: String,
     /// Its layers with their tokens.
@@ -33,12 +36,18 @@ pub struct Call {
     pub total: u64,
     /// Tokens at its start that the call before shares.
     pub shared: u64,
+    /// Where what both calls begin with ends: the first card that is another one.
+    pub cache_end: Option<CacheEnd>,
+    /// The step that made it, so that it can be made anew.
+    pub step: Option<String>,
     /// The call before this one of the same agent.
     pub previous: Option<String>,
     /// The call after this one of the same turn.
     pub next: Option<String>,
     /// What it has cost, once it was answered.
     pub spent: Option<Spent>,
+    /// What the sender of its turn was shown, and this call was not.
+    pub not_given: NotGiven,
     /// What was left out.
     pub omissions: Vec<Omission>,
     /// What was added so that the request is valid.
@@ -146,6 +155,25 @@ pub struct Repair {
     pub added: String,
 }
 
+/// The first card that is not as it was in the call before.
+#[derive(Debug, Clone)]
+pub struct CacheEnd {
+    /// The card.
+    pub card: String,
+    /// Of which layer.
+    pub layer: String,
+    /// What stood there in the call before.
+    pub was: Option<String>,
+    /// Tokens from there on, which are read anew.
+    pub anew: u64,
+    /// It is made for each call, so that it is another card each time.
+    pub is_block: bool,
+    /// The two texts, where both are known.
+    pub texts: Option<(String, String)>,
+    /// The call before.
+    pub before: String,
+}
+
 /// How a card came into the call.
 #[derive(Debug, Clone)]
 pub struct Story {
@@ -157,6 +185,10 @@ pub struct Story {
     pub tokens: u64,
     /// How it came here, step by step: what happened, and the details.
     pub steps: Vec<(String, String)>,
+    /// Its layer, if a call can do without.
+    pub leavable: Option<String>,
+    /// What it stands for, if it is a summary.
+    pub stands_for: Option<String>,
     /// The calls that sent it, with its tokens in each.
     pub sent_in: Vec<(String, String)>,
 }
@@ -184,6 +216,7 @@ pub fn show(frame: &Frame, view: &Call) -> Markup {
             a.button rel="prev" href=(frame.link(&format!("/calls/{previous}"))) { "‹ Previous " kbd { "[" } }
             a.button href=(frame.link(&format!("/diff?l={previous}&r={}", view.id))) { "Diff with it " kbd { "d" } }
         }
+        a.button href=(frame.link(&format!("/calls/{}/request", view.id))) download { "Download" }
         @if let Some(next) = &view.next { a.button rel="next" href=(frame.link(&format!("/calls/{next}"))) { "› Next " kbd { "]" } } }
     };
     let work = html! {
@@ -219,7 +252,7 @@ fn rail(frame: &Frame, view: &Call) -> Markup {
         }
         hr;
         h3 { "Cache" }
-        (cache(view))
+        (cache(frame, view))
         hr;
         h3 { "Left out" }
         @if view.omissions.is_empty() { p.soft { "Nothing." } }
@@ -227,6 +260,13 @@ fn rail(frame: &Frame, view: &Call) -> Markup {
             p { b { (text::plural(omission.cards, "card")) } ", " (text::grouped(omission.tokens)) " tokens: " (omission.because)
                 @if let Some(card) = &omission.card { " " a href=(why(frame, view, card)) { "why?" } } }
         }
+        hr;
+        h3 { "Not given by its sender" }
+        @if view.not_given.total == 0 { p.soft { "Nothing." } }
+        @for card in &view.not_given.cards {
+            p { b { (text::first_line(&card.text, 80)) } " " span.soft { (card.because) } " " @if let Some(href) = &card.href { a href=(href) { "why?" } } }
+        }
+        @if view.not_given.total > view.not_given.cards.len() as u64 { p.soft { (text::grouped(view.not_given.total)) " cards in all." } }
         @if !view.repairs.is_empty() {
             hr;
             h3 { "Added so that it is valid" }
@@ -241,8 +281,21 @@ fn why(frame: &Frame, view: &Call, card: &str) -> String {
     frame.link(&format!("/why?call={}&card={card}", view.id))
 }
 
-fn cache(view: &Call) -> Markup {
+fn cache(frame: &Frame, view: &Call) -> Markup {
     html! {
+        @if let Some(end) = &view.cache_end {
+            p.cache-end {
+                "Cache ends at " a href={ (frame.path) "?sel=" (end.card) } { (parts::layer_name(&end.layer)) }
+                @match (&end.was, end.is_block) {
+                    (None, _) => ": the call before ended here.",
+                    (Some(_), true) => ": this block is made for each call, and says something else now.",
+                    (Some(_), false) => ": another card stood here.",
+                }
+            }
+            p.soft { (text::grouped(end.anew)) " tokens from there on are read anew. What changes from call to call is best placed behind what stays." }
+            @if let Some((then, now)) = &end.texts { div.box.small { (words::compared(&text::cut(then, WORDS), &text::cut(now, WORDS))) } }
+            p { a href=(frame.link(&format!("/diff?l={}&r={}", end.before, view.id))) { "All that changed" } }
+        }
         p {
             b { (text::grouped(view.shared)) } " tokens at the start are the same as in the call before"
             @match &view.spent {
@@ -256,6 +309,9 @@ fn cache(view: &Call) -> Markup {
     }
 }
 
+/// How much of a text is compared in the margin.
+const WORDS: usize = 400;
+
 fn messages(frame: &Frame, view: &Call) -> Markup {
     let mut seen: Vec<&str> = vec![];
     html! {
@@ -266,11 +322,16 @@ fn messages(frame: &Frame, view: &Call) -> Markup {
                 @for piece in &message.pieces {
                     @let is_first = !seen.contains(&piece.layer.as_str());
                     ({ seen.push(&piece.layer); "" })
+                    @if is_cache_end(view, piece) { p.cache-end { "Cache ends here: this card is another one than in the call before" } }
                     (said(frame, view, piece, is_first))
                 }
             }
         }
     }
+}
+
+fn is_cache_end(view: &Call, piece: &Piece) -> bool {
+    view.cache_end.as_ref().is_some_and(|end| piece.card.as_ref() == Some(&end.card))
 }
 
 fn said(frame: &Frame, view: &Call, piece: &Piece, is_first: bool) -> Markup {
@@ -290,6 +351,7 @@ fn said(frame: &Frame, view: &Call, piece: &Piece, is_first: bool) -> Markup {
 fn bytes(frame: &Frame, view: &Call) -> Markup {
     html! {
         p.soft { "Each colour is the layer that the bytes come from; grey is the request itself. Together they are what was sent, byte for byte." }
+        p { button data-copy-text=".bytes" { "Copy" } }
         div.bytes.box data-sha256=(view.sha256) {
             @for span in &view.spans {
                 @match &span.card {
@@ -308,12 +370,33 @@ fn answer(frame: &Frame, view: &Call) -> Markup {
     }
 }
 
+/// What the answer would have been without the layer of the card: a fork of the turn at this call.
+fn without(frame: &Frame, view: &Call, story: &Story) -> Markup {
+    let (Some(layer), Some(step)) = (&story.leavable, &view.step) else { return html! {} };
+    html! {
+        h3 { "Without it" }
+        @if frame.may_write {
+            form method="post" action=(frame.link(&format!("/turns/{}/fork", view.turn))) {
+                input type="hidden" name="at" value=(step);
+                input type="hidden" name="without" value=(layer);
+                button { "Fork without " (parts::layer_name(layer)) }
+            }
+        } @else {
+            p.soft { "A fork makes this call anew without " (parts::layer_name(layer)) ". " a href="/inspect/session" { "Let the session write" } " first." }
+        }
+    }
+}
+
 fn tell(frame: &Frame, view: &Call, story: &Story) -> Markup {
     html! {
         div.row-between { h2 { "This card" } (parts::id_link(&story.card, &frame.link(&format!("/cards/{}", story.card)))) }
         p.soft { (story.kind) " · " (text::plural(story.tokens, "token")) }
         h3 { "How it came here" }
         ol.story { @for (what, details) in &story.steps { li { b { (what) } p.soft { (details) } } } }
+        @if let Some(told) = &story.stands_for {
+            h3 { "What it stands for" }
+            p { (told) " " a href=(frame.link(&format!("/cards/{}", story.card))) { "Open it" } }
+        }
         @if !story.sent_in.is_empty() {
             h3 { "Sent in" }
             table.plain {
@@ -328,5 +411,6 @@ fn tell(frame: &Frame, view: &Call, story: &Story) -> Markup {
             a.button href=(frame.link(&format!("/cards/{}", story.card))) { "Open card" } " "
             a.button href=(why(frame, view, &story.card)) { "Why? " kbd { "w" } }
         }
+        (without(frame, view, story))
     }
 }

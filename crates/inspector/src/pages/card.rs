@@ -1,5 +1,6 @@
 //! A card: what it says, where it comes from, who holds it and which calls sent it.
 
+use super::call::Piece;
 use crate::{
     Body, Frame, page,
     parts::{self, Spent},
@@ -37,6 +38,8 @@ pub struct Card {
     pub deleted: Option<Timestamp>,
     /// Something in it looks like a credential.
     pub is_suspect: bool,
+    /// What it stands for, if it is a summary: how many cards, their tokens, and the first of them.
+    pub replaced: Option<Replaced>,
     /// The boxes that hold it: id, generation, and the box it is inherited from.
     pub boxes: Vec<(String, u32, Option<String>)>,
     /// Not all boxes were looked at.
@@ -47,6 +50,17 @@ pub struct Card {
     pub calls_cut: bool,
     /// When the page was made.
     pub now: Timestamp,
+}
+
+/// What a summary stands for.
+#[derive(Debug, Clone)]
+pub struct Replaced {
+    /// How many cards.
+    pub cards: u64,
+    /// Their tokens.
+    pub tokens: u64,
+    /// The first of them.
+    pub shown: Vec<Piece>,
 }
 
 /// A call that sent a card.
@@ -87,6 +101,7 @@ pub fn show(frame: &Frame, view: &Card) -> Markup {
                 None => p.note.bad { "Its content is not shown: the card was deleted. Its id, hash and tokens remain." },
             }
             @if let Some(calls) = &view.tool_calls { h3 { "Tool calls" } div.box { pre { (calls) } } }
+            @if let Some(replaced) = &view.replaced { (opened(frame, view, replaced)) }
             h3 { "Metadata" }
             div.box { pre { (view.metadata) } }
         }
@@ -111,4 +126,26 @@ pub fn show(frame: &Frame, view: &Card) -> Markup {
         }
     };
     page(frame, Body { facts: Some(facts), work: Some(work), ..Body::default() })
+}
+
+/// A summary, opened into the cards that it stands for.
+fn opened(frame: &Frame, view: &Card, replaced: &Replaced) -> Markup {
+    let ratio = match (replaced.tokens * 10).checked_div(view.tokens) {
+        Some(tenths) => format!("{}.{} to 1", tenths / 10, tenths % 10),
+        None => text::UNKNOWN.to_owned(),
+    };
+    html! {
+        h3 { "What it stands for" }
+        p.soft {
+            (text::plural(replaced.cards, "card")) " of " (text::grouped(replaced.tokens)) " tokens in all, in "
+            (text::grouped(view.tokens)) ": " (ratio) "."
+        }
+        @for piece in &replaced.shown {
+            a class={ "piece l-" (piece.layer) } href=[piece.card.as_ref().map(|card| frame.link(&format!("/cards/{card}")))] {
+                span.said { (text::first_line(&piece.text, 400)) }
+                @if let Some(tokens) = piece.tokens { span.tokens { (tokens) } }
+            }
+        }
+        @if replaced.cards > replaced.shown.len() as u64 { p.soft { "The first " (replaced.shown.len()) " of them are shown." } }
+    }
 }

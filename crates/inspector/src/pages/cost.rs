@@ -1,5 +1,7 @@
 //! What was spent, and on what.
 
+mod treemap;
+
 use crate::{
     Body, Frame, page,
     parts::{self, Spent},
@@ -35,6 +37,7 @@ pub fn show(frame: &Frame, view: &Cost) -> Markup {
                 }
             }
             @if view.rows.is_empty() { (parts::empty("No model was called yet.", None)) } @else {
+                div.padded { (treemap::show(&shares(view))) }
                 table.list {
                     thead { tr {
                         th scope="col" { "Name" } th.num scope="col" { "Calls" } th.num scope="col" { "Tokens in" }
@@ -43,7 +46,7 @@ pub fn show(frame: &Frame, view: &Cost) -> Markup {
                     tbody { @for (name, href, spent) in &view.rows { tr {
                         td {
                             @if view.by == "layer" { span class={ "swatch l-" (name) } {} }
-                            @match href { Some(href) => a.title href=(href) { (shown(&view.by, name)) }, None => span.title { (shown(&view.by, name)) } }
+                            @match href { Some(href) => a href=(href) { b { (shown(&view.by, name)) } }, None => b { (shown(&view.by, name)) } }
                         }
                         td.num { (spent.calls) } td.num { (text::grouped(spent.input)) } td { (parts::share(spent.input, most)) }
                         td.num { (text::grouped(spent.cached)) } td.num { (text::grouped(spent.output)) } td.num { (text::money(spent.micros)) }
@@ -53,6 +56,19 @@ pub fn show(frame: &Frame, view: &Cost) -> Markup {
         }
     };
     page(frame, Body { facts: Some(facts), work: Some(work), ..Body::default() })
+}
+
+fn shares(view: &Cost) -> Vec<treemap::Share<'_>> {
+    view.rows
+        .iter()
+        .map(|(name, href, spent)| treemap::Share {
+            name: shown(&view.by, name),
+            href: href.as_deref(),
+            class: if view.by == "layer" { format!("l-{name}") } else { String::new() },
+            size: spent.input,
+            told: format!("{} tokens, {}", text::grouped(spent.input), text::money(spent.micros)),
+        })
+        .collect()
 }
 
 fn shown(by: &str, name: &str) -> String {

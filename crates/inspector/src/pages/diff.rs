@@ -1,6 +1,6 @@
 //! Two calls or turns side by side: what both were shown, and what only one of them was.
 
-use crate::{Body, Frame, page, parts, text};
+use crate::{Body, Frame, page, parts, text, words};
 use maud::{Markup, html};
 
 /// What the page shows.
@@ -25,6 +25,8 @@ pub struct Side {
     pub href: String,
     /// Tokens in all.
     pub tokens: u64,
+    /// What it has cost, where that is known.
+    pub micros: Option<u64>,
 }
 
 /// A card, and which sides were shown it.
@@ -42,6 +44,10 @@ pub struct Row {
     pub shown: Shown,
     /// Where it is told why the other side has not got it.
     pub why: Option<String>,
+    /// Why the other side has not got it, for the twin in Markdown.
+    pub because: Option<String>,
+    /// What stands in its place on the right, if that is the same thing said in other words.
+    pub now: Option<Box<Row>>,
 }
 
 /// Which sides were shown a card.
@@ -53,6 +59,35 @@ pub enum Shown {
     Left,
     /// The right one only.
     Right,
+    /// Both, in other words.
+    Changed,
+}
+
+/// Puts a block of one side beside that of the other, where both have equally many of a layer that differ: these are one thing,
+/// said anew. Messages are never: each says something of its own.
+pub fn paired(rows: Vec<Row>) -> Vec<Row> {
+    let of = |rows: &[Row], layer: &str, shown: Shown| {
+        rows.iter().filter(|row| row.layer == layer && row.shown == shown).count()
+    };
+    let is_pair = |row: &Row| {
+        let left = of(&rows, &row.layer, Shown::Left);
+        is_of_blocks(&row.layer) && left > 0 && left == of(&rows, &row.layer, Shown::Right)
+    };
+    let layers: Vec<String> = rows
+        .iter()
+        .filter(|row| row.shown == Shown::Left && is_pair(row))
+        .map(|row| row.layer.clone())
+        .collect();
+    let (mut right, mut rest): (Vec<Row>, Vec<Row>) =
+        rows.into_iter().partition(|row| row.shown == Shown::Right && layers.contains(&row.layer));
+    for row in rest.iter_mut().filter(|row| row.shown == Shown::Left && layers.contains(&row.layer)) {
+        let is_its = |other: &Row| other.layer == row.layer && words::are_alike(&row.text, &other.text);
+        if let Some(place) = right.iter().position(is_its) {
+            (row.shown, row.now) = (Shown::Changed, Some(Box::new(right.remove(place))));
+        }
+    }
+    rest.extend(right);
+    rest
 }
 
 /// The page.
@@ -63,6 +98,8 @@ pub fn show(frame: &Frame, view: &Diff) -> Markup {
         (parts::fact(text::plural(count(Shown::Both), "card"), "on both sides"))
         (parts::fact(count(Shown::Left), "only on the left"))
         (parts::fact(count(Shown::Right), "only on the right"))
+        @if count(Shown::Changed) > 0 { (parts::fact(count(Shown::Changed), "in other words")) }
+        (delta_cost(view))
         span { b { (text::grouped(view.left.tokens)) } " → " b { (text::grouped(view.right.tokens)) } " tokens (" (format!("{delta:+}")) ")" }
     };
     let acts = html! { a.button href=(view.swapped) { "Swap sides" } };
@@ -78,6 +115,30 @@ pub fn show(frame: &Frame, view: &Diff) -> Markup {
         }
     };
     page(frame, Body { facts: Some(facts), acts: Some(acts), work: Some(work), ..Body::default() })
+}
+
+/// Layers that are blocks, made anew for each call.
+fn is_of_blocks(layer: &str) -> bool {
+    matches!(
+        layer,
+        "system_prompt"
+            | "tools"
+            | "framework"
+            | "experience"
+            | "knowledge"
+            | "todo"
+            | "compression"
+            | "extra"
+    )
+}
+
+/// By how much the right side was dearer.
+fn delta_cost(view: &Diff) -> Markup {
+    let delta = view.left.micros.zip(view.right.micros).map(|(left, right)| right as i64 - left as i64);
+    html! {
+        span { b { (text::money(view.left.micros)) } " → " b { (text::money(view.right.micros)) }
+            @if let Some(delta) = delta { " (" (if delta < 0 { "−" } else { "+" }) (text::money(Some(delta.unsigned_abs()))) ")" } }
+    }
 }
 
 /// What every agent has of its own, and no handover passes on (CC-03).
@@ -98,9 +159,26 @@ fn row_of(frame: &Frame, row: &Row) -> Markup {
     html! {
         @match row.shown {
             Shown::Both => { (card) span.arrow { "same card" } (card) },
+            Shown::Changed => {
+                (card) span.arrow { "in other words" }
+                @match &row.now { Some(now) => (changed(frame, row, now)), None => (absent) }
+            },
             Shown::Left if is_private(&row.layer) => { (card) span.arrow.own { "its own ○" } (absent) },
             Shown::Left => { (card) span.arrow.withheld { "withheld ✕" } (absent) },
             Shown::Right => { (absent) span.arrow.own { "○ its own" } (card) },
         }
     }
 }
+
+/// The right one of two that are one thing in other words, with what changed.
+fn changed(frame: &Frame, was: &Row, now: &Row) -> Markup {
+    html! {
+        div class={ "side l-" (now.layer) } {
+            div.row-between { a href=(frame.link(&format!("/cards/{}", now.card))) { (parts::layer_name(&now.layer)) } span.soft { (now.tokens) } }
+            p.said { (words::compared(&text::cut(&was.text, WORDS), &text::cut(&now.text, WORDS))) }
+        }
+    }
+}
+
+/// How much of a text is compared.
+const WORDS: usize = 4_000;

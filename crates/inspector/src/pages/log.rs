@@ -15,6 +15,10 @@ pub struct Log {
     pub next: Option<String>,
     /// What is known of the whole log.
     pub fact: Option<String>,
+    /// What can be looked into: the word on the button, and where it leads.
+    pub act: Option<(&'static str, String)>,
+    /// What came of that: whether it is well, and a sentence.
+    pub verdict: Option<(bool, String)>,
     /// When the page was made.
     pub now: Timestamp,
 }
@@ -43,6 +47,7 @@ pub fn show(frame: &Frame, view: &Log) -> Markup {
     };
     let work = html! {
         section.work aria-label="The log" {
+            @if let Some((is_well, told)) = &view.verdict { p.padded { span.note.(if *is_well { "good" } else { "bad" }) { (told) } } }
             @if view.rows.is_empty() { (parts::empty("Nothing has happened yet.", None)) } @else {
                 table.list data-list {
                     thead { tr { th scope="col" { "What" } th.num scope="col" { "Position" } th scope="col" { "Subject" } th scope="col" { "Details" } th scope="col" { "When" } } }
@@ -58,5 +63,6 @@ pub fn show(frame: &Frame, view: &Log) -> Markup {
             @if let Some(next) = &view.next { p.more { a href=(next) rel="next" { "Go on" } } }
         }
     };
-    page(frame, Body { facts: Some(facts), work: Some(work), ..Body::default() })
+    let acts = view.act.as_ref().map(|(word, href)| html! { a.button href=(href) { (word) } });
+    page(frame, Body { facts: Some(facts), acts, work: Some(work), ..Body::default() })
 }

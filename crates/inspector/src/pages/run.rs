@@ -1,10 +1,14 @@
 //! A run: who did what when, as a tree and a waterfall on one time axis.
 
+mod axis;
+mod graph;
+
 use crate::{
     Body, Frame, page,
     parts::{self, LayerTokens, Spent},
     text,
 };
+use axis::{Axis, WIDTH};
 use cardwire_model::Timestamp;
 use maud::{Markup, html};
 
@@ -31,14 +35,63 @@ pub struct Run {
     pub is_cut: bool,
     /// The row that is selected, with what is known of it.
     pub selected: Option<Peek>,
+    /// What is known of each of the first turns, for the twin in Markdown.
+    pub peeks: Vec<Peek>,
+    /// Somebody selected it; otherwise the page did.
+    pub is_chosen: bool,
+    /// The root has ended.
+    pub ended: bool,
     /// What came out.
     pub delivered: Option<String>,
     /// What is worth a look.
     pub notes: Vec<Note>,
-    /// The last position of the event log.
-    pub position: u64,
+    /// Which turn is its root.
+    pub root: String,
+    /// How it is looked at.
+    pub way: Way,
+    /// Where in the event log one is.
+    pub scrub: Scrub,
+    /// The turn that it is a fork of.
+    pub forked_from: Option<String>,
     /// When the page was made.
     pub now: Timestamp,
+}
+
+/// How a run is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// As a tree beside the time axis.
+    Tree,
+    /// In the order of time.
+    Time,
+    /// As a graph of who sent whom.
+    Graph,
+}
+
+impl Way {
+    /// All of them, with the word in the address and the one on the page.
+    pub const ALL: [(Self, &'static str, &'static str); 3] =
+        [(Self::Tree, "tree", "Tree"), (Self::Time, "time", "Time"), (Self::Graph, "graph", "Graph")];
+
+    /// The one with this word in the address.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(_, word, _)| *word == name).map(|(way, ..)| *way)
+    }
+
+    fn as_str(self) -> &'static str {
+        Self::ALL.iter().find(|(way, ..)| *way == self).map_or("tree", |(_, word, _)| word)
+    }
+}
+
+/// Where in the event log one is.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Scrub {
+    /// The position where the run began.
+    pub first: u64,
+    /// The last position that may tell of the run.
+    pub last: u64,
+    /// The position that is shown, if it is an earlier one.
+    pub at: Option<u64>,
 }
 
 /// A row of the tree.
@@ -67,6 +120,13 @@ pub enum What {
         status: String,
         /// Which branch of which batch it is, and how many there are.
         branch: Option<String>,
+    },
+    /// A fork: the turns below it are its branches.
+    Fork {
+        /// The batch.
+        batch: String,
+        /// What became of its branches.
+        line: String,
     },
     /// A call of a model.
     Call {
@@ -124,13 +184,22 @@ pub struct Peek {
     /// The layers of its last call.
     pub given: Vec<LayerTokens>,
     /// What it was not given, and why.
-    pub withheld: Vec<Withheld>,
+    pub withheld: NotGiven,
     /// What it delivered.
     pub delivered: Option<String>,
     /// Its last call.
     pub call: Option<String>,
-    /// The turn that sent it.
-    pub parent: Option<String>,
+    /// Where it is compared with what its sender was shown.
+    pub compared: Option<String>,
+}
+
+/// What an agent's sender was shown and the agent was not.
+#[derive(Debug, Clone, Default)]
+pub struct NotGiven {
+    /// The first of them.
+    pub cards: Vec<Withheld>,
+    /// How many there are.
+    pub total: u64,
 }
 
 /// A card that an agent's sender had and the agent was not given.
@@ -146,8 +215,6 @@ pub struct Withheld {
 
 /// Rows that are laid out together when they are seen (IN-06).
 const CHUNK: usize = 100;
-/// The axis in units of the drawing.
-const WIDTH: i64 = 1_000;
 
 /// The page.
 pub fn show(frame: &Frame, view: &Run) -> Markup {
@@ -160,26 +227,83 @@ pub fn show(frame: &Frame, view: &Run) -> Markup {
         (parts::moment(view.began, view.now))
         @if frame.is_live { span data-follow { "following" } }
     };
+    let is_past = view.scrub.at.is_some();
+    let acts = html! {
+        (ways(frame, view))
+        @if view.ended && !is_past { a.button href=(frame.link(&format!("/turns/{}/replay", view.root))) { "Replay" } }
+        @if let Some(original) = &view.forked_from {
+            a.button href=(frame.link(&format!("/diff?l={original}&r={}", view.root))) { "Compare with the original" }
+        }
+        @if view.ended { a.button href=(frame.link(&format!("/turns/{}#fork", view.root))) { "Fork" } }
+        @if !view.ended && frame.may_write && !is_past {
+            form method="post" action=(frame.link(&format!("/turns/{}/stop", view.root))) { button.primary { "Stop" } }
+        }
+    };
     let work = html! {
         section.work aria-label="Turns and calls" data-tree {
+            @if let Some(at) = view.scrub.at {
+                p.banner { "This is the run as it was at event " (text::grouped(at)) ". " a href=(here(frame, view, None, view.way)) { "Show it as it is now" } }
+            }
             @if view.is_cut {
                 p.banner { "This run has more turns than one page shows: the first " (text::grouped(view.turns)) " are here." }
             }
-            @for (place, rows) in view.rows.chunks(CHUNK).enumerate() { (chunk(frame, view, rows, place == 0)) }
+            @match view.way {
+                Way::Graph => (graph::show(frame, view)),
+                Way::Tree | Way::Time => {
+                    @let axis = Axis::new(&view.rows, view.took);
+                    @for (place, rows) in view.rows.chunks(CHUNK).enumerate() { (chunk(frame, view, rows, &axis, place == 0)) }
+                },
+            }
             (cards(view))
         }
         @if let Some(peek) = &view.selected { aside.peek aria-label="Selected" { (peek_at(frame, peek)) } }
     };
-    let foot = html! {
-        div.scrub {
-            span.id { "event " (view.position) }
-            span.soft { (text::duration(view.took)) }
-        }
-    };
-    page(frame, Body { facts: Some(facts), work: Some(work), foot: Some(foot), ..Body::default() })
+    let foot = scrubber(frame, view);
+    page(frame, Body { facts: Some(facts), acts: Some(acts), work: Some(work), foot: Some(foot) })
 }
 
-fn chunk(frame: &Frame, view: &Run, rows: &[Row], is_first: bool) -> Markup {
+/// The address of this run at a position and looked at in a way; what is selected stays so.
+fn here(frame: &Frame, view: &Run, at: Option<u64>, way: Way) -> String {
+    let mut pairs = vec![];
+    pairs.extend(at.map(|at| format!("at={at}")));
+    pairs.extend(
+        view.is_chosen.then(|| view.selected.as_ref().map(|peek| format!("sel={}", peek.turn))).flatten(),
+    );
+    pairs.extend((way != Way::Tree).then(|| format!("view={}", way.as_str())));
+    if pairs.is_empty() { frame.path.clone() } else { format!("{}?{}", frame.path, pairs.join("&")) }
+}
+
+fn ways(frame: &Frame, view: &Run) -> Markup {
+    html! {
+        nav.tabs aria-label="Ways to look at the run" {
+            @for (way, _, name) in Way::ALL {
+                a href=(here(frame, view, view.scrub.at, way)) aria-current=[(way == view.way).then_some("page")] { (name) }
+            }
+        }
+    }
+}
+
+/// Moving through the event log: the run as it was at any position (IN-05).
+fn scrubber(frame: &Frame, view: &Run) -> Markup {
+    let Scrub { first, last, at } = view.scrub;
+    let shown = at.unwrap_or(last);
+    let step = |at: u64| here(frame, view, Some(at), view.way);
+    html! {
+        form.scrub method="get" action=(frame.path) data-scrub {
+            @if let Some(peek) = view.selected.as_ref().filter(|_| view.is_chosen) { input type="hidden" name="sel" value=(peek.turn); }
+            @if view.way != Way::Tree { input type="hidden" name="view" value=(view.way.as_str()); }
+            @if shown > first { a.button href=(step(shown - 1)) aria-label="One event back" { "‹" } }
+            input type="range" name="at" min=(first) max=(last.max(first)) value=(shown) aria-label="Position in the event log";
+            @if shown < last { a.button href=(step(shown + 1)) aria-label="One event on" { "›" } }
+            button { "Go to event" }
+            span.id { "event " (text::grouped(shown)) " of " (text::grouped(last)) }
+            span.soft { (text::duration(view.took)) " after the start" }
+            @if at.is_some() { a href=(here(frame, view, None, view.way)) { "now" } }
+        }
+    }
+}
+
+fn chunk(frame: &Frame, view: &Run, rows: &[Row], axis: &Axis, is_first: bool) -> Markup {
     let most = view.rows.iter().filter_map(|row| row.spent.micros).max().unwrap_or(0);
     html! {
         div.chunk {
@@ -190,30 +314,20 @@ fn chunk(frame: &Frame, view: &Run, rows: &[Row], is_first: bool) -> Markup {
                         th.c-num.num.wide scope="col" { "Calls" }
                         th.c-tokens.num scope="col" { "Tokens" }
                         th.c-money.wide scope="col" { "Cost" }
-                        th scope="col" { (axis(view.took)) }
+                        th scope="col" { (axis.head()) }
                     }
                 }
-                tbody { @for row in rows { (line(frame, view, row, most)) } }
+                tbody { @for row in rows { (line(frame, view, row, axis, most)) } }
             }
         }
     }
 }
 
-/// Five times on the axis.
-fn axis(took: i64) -> Markup {
-    html! {
-        span.hidden { "Time from the start of the run" }
-        span.axis aria-hidden="true" {
-            @for part in 0..=4 { span { (text::duration(took * part / 4)) } }
-        }
-    }
-}
-
-fn line(frame: &Frame, view: &Run, row: &Row, most: u64) -> Markup {
+fn line(frame: &Frame, view: &Run, row: &Row, axis: &Axis, most: u64) -> Markup {
     let depth = row.depth.min(8);
     let is_chosen = match (&row.what, &view.selected) {
         (What::Turn { id, .. }, Some(peek)) => *id == peek.turn,
-        (What::Turn { .. }, None) | (What::Call { .. }, _) => false,
+        (What::Turn { .. }, None) | (What::Call { .. } | What::Fork { .. }, _) => false,
     };
     html! {
         tr class=[is_chosen.then_some("chosen")] aria-selected=[is_chosen.then_some("true")] {
@@ -221,9 +335,12 @@ fn line(frame: &Frame, view: &Run, row: &Row, most: u64) -> Markup {
                 What::Turn { id, agent, status, branch } => {
                     td { div class={ "d" (depth) } {
                         (parts::dot(status)) " "
-                        a href={ (frame.path) "?sel=" (id) } data-open=(frame.link(&format!("/turns/{id}"))) { (text::agent(agent)) }
+                        a href=(selecting(frame, view, id)) data-open=(frame.link(&format!("/turns/{id}"))) { (text::agent(agent)) }
                         @if let Some(branch) = branch { " " span.soft { (branch) } }
                     } }
+                },
+                What::Fork { batch, line } => {
+                    td.call { div class={ "bracket d" (depth) } { a href=(frame.link(&format!("/batches/{batch}"))) { "fork" } " " span.soft { (line) } } }
                 },
                 What::Call { id, number } => {
                     td.call { div class={ "d" (depth) } { a href=(frame.link(&format!("/calls/{id}"))) { "call " (number) } } }
@@ -233,9 +350,21 @@ fn line(frame: &Frame, view: &Run, row: &Row, most: u64) -> Markup {
             td.num { (tokens(&row.spent)) }
             td.wide { (text::money(row.spent.micros.filter(|_| row.spent.calls > 0))) " "
                 @if let Some(micros) = row.spent.micros.filter(|micros| *micros > 0) { (parts::share(micros, most)) } }
-            td { (bars(&row.bars, view.took)) }
+            td { (bars(&row.bars, axis)) }
         }
     }
+}
+
+/// The address of this page with a turn selected.
+fn selecting(frame: &Frame, view: &Run, id: &str) -> String {
+    let mut href = format!("{}?sel={id}", frame.path);
+    if let Some(at) = view.scrub.at {
+        href.push_str(&format!("&at={at}"));
+    }
+    if view.way != Way::Tree {
+        href.push_str(&format!("&view={}", view.way.as_str()));
+    }
+    href
 }
 
 fn tokens(spent: &Spent) -> String {
@@ -243,11 +372,12 @@ fn tokens(spent: &Spent) -> String {
 }
 
 /// The stretches of a row on the axis, and what they say to those who do not see them.
-fn bars(bars: &[Bar], took: i64) -> Markup {
-    let at = |micros: i64| micros.clamp(0, took.max(1)) * WIDTH / took.max(1);
+fn bars(bars: &[Bar], axis: &Axis) -> Markup {
+    let at = |micros: i64| axis.place(micros.max(0));
     let wide = |bar: &Bar| (at(bar.to) - at(bar.from)).max(2);
     html! {
         svg viewBox={ "0 0 " (WIDTH) " 32" } preserveAspectRatio="none" role="img" aria-label=(spoken(bars)) {
+            (axis.folds())
             @for bar in bars {
                 @match bar.kind {
                     BarKind::Waiting => line.bar.wait x1=(at(bar.from)) x2=(at(bar.to)) y1="16" y2="16" {},
@@ -272,7 +402,7 @@ fn cards(view: &Run) -> Markup {
             div.card {
                 h3 { "Delivered" }
                 @match &view.delivered {
-                    Some(text) => p { (text::first_line(text, 300)) },
+                    Some(text) => p.said { (text::cut(text, 400)) },
                     None => p.soft { "Nothing yet." },
                 }
             }
@@ -298,23 +428,28 @@ fn peek_at(frame: &Frame, peek: &Peek) -> Markup {
             (parts::legend(&peek.given))
         }
         h3 { "Not given" }
-        @if peek.withheld.is_empty() { p.soft { "Everything that its sender knew." } }
-        @for card in &peek.withheld {
+        @match (&peek.compared, peek.withheld.total) {
+            (None, _) => p.soft { "Nobody sent it who was shown anything." },
+            (Some(_), 0) => p.soft { "Nothing: it was given all that its sender was shown." },
+            (Some(_), _) => {},
+        }
+        @for card in &peek.withheld.cards {
             div.note {
                 b { (text::first_line(&card.text, 80)) }
                 p.soft { (card.because) " " @if let Some(href) = &card.href { a href=(href) { "why?" } } }
             }
         }
+        @if let Some(compared) = peek.compared.as_ref().filter(|_| peek.withheld.total > peek.withheld.cards.len() as u64) {
+            p { a href=(compared) { "All " (text::grouped(peek.withheld.total)) " cards that were not given" } }
+        }
         h3 { "Delivered" }
         @match &peek.delivered {
-            Some(text) => div.box { (text::first_line(text, 600)) },
+            Some(text) => div.box.said { (text::cut(text, 600)) },
             None => p.soft { "Nothing yet." },
         }
         p {
             @if let Some(call) = &peek.call { a.button href=(frame.link(&format!("/calls/{call}"))) { "Open call" } " " }
-            @if let Some(parent) = &peek.parent {
-                a.button href=(frame.link(&format!("/diff?l={parent}&r={}", peek.turn))) { "Compare with its sender" }
-            }
+            @if let Some(compared) = &peek.compared { a.button href=(compared) { "Compare with its sender" } }
         }
     }
 }

@@ -3,7 +3,8 @@
 use crate::{Kernel, KernelError, ViewedTurn};
 use cardwire_context::cost::Spent;
 use cardwire_model::{
-    CardId, InboxId, InboxItem, InboxStatus, ProjectId, Step, Timestamp, TurnId, TurnPayload, limits,
+    CanonicalJson, CardId, InboxId, InboxItem, InboxStatus, ProjectId, Step, Timestamp, TurnId, TurnPayload,
+    limits,
 };
 use cardwire_protocol::Rejection;
 use cardwire_store::RosterFilter;
@@ -67,6 +68,35 @@ pub struct Outline {
 }
 
 impl Outline {
+    /// The same as it was at a moment: what came later is not in it, and what ended later goes on.
+    pub fn until(self, moment: Timestamp) -> Self {
+        let mut places = vec![None; self.turns.len()];
+        let mut turns: Vec<OutlinedTurn> = vec![];
+        for (place, mut turn) in self.turns.into_iter().enumerate() {
+            let item = &mut turn.turn.item;
+            let parent = turn.parent.and_then(|parent| places.get(parent).copied().flatten());
+            if item.created_at > moment || turn.parent.is_some() != parent.is_some() {
+                continue;
+            }
+            if item.ended.as_ref().is_some_and(|ended| ended.at > moment) {
+                (item.ended, item.status) = (None, InboxStatus::Processing);
+            }
+            item.processed_at = item.processed_at.filter(|at| *at <= moment);
+            turn.steps.retain(|step| step.created_at <= moment);
+            turn.spent = Spent::default();
+            for step in &mut turn.steps {
+                if step.updated_at > moment {
+                    (step.status, step.updated_at) = (None, moment);
+                    step.metadata = CanonicalJson::empty_object();
+                }
+                turn.spent.add(OutlinedTurn::spent_by(step).unwrap_or_default());
+            }
+            (turn.parent, turn.turn.head, places[place]) = (parent, None, Some(turns.len()));
+            turns.push(turn);
+        }
+        Self { turns, is_cut: self.is_cut }
+    }
+
     /// What all of its turns have cost.
     pub fn spent(&self) -> Spent {
         let mut all = Spent::default();
@@ -103,6 +133,17 @@ impl Kernel {
         let mut outline = trees.pop().ok_or_else(missing)?;
         self.add_heads(project, &mut outline).await?;
         Ok(outline)
+    }
+
+    /// A turn with its steps, without what is below it.
+    pub async fn outlined(&self, project: &ProjectId, turn: TurnId) -> Result<OutlinedTurn, KernelError> {
+        let root = self.turn_row(project, turn).await?;
+        let mut tree = Outline { turns: vec![OutlinedTurn::new(root, None)], is_cut: false };
+        let places = HashMap::from([(turn, (0, 0))]);
+        self.add_steps(project, std::slice::from_mut(&mut tree), &places).await?;
+        self.add_heads(project, &mut tree).await?;
+        let missing = || Rejection::NotFound { what: "turn", id: turn.to_string() };
+        Ok(tree.turns.pop().ok_or_else(missing)?)
     }
 
     /// Turns that no other turn has sent, newest first, with sums over what is below them.

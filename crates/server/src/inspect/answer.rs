@@ -28,6 +28,16 @@ pub(super) fn html(page: Markup) -> Response {
     text("text/html; charset=utf-8", page.into_string())
 }
 
+/// Bytes to be kept as a file.
+pub(super) fn download(body: String) -> Response {
+    let mut response = text("application/json", body);
+    response.headers_mut().insert(
+        header::CONTENT_DISPOSITION,
+        HeaderValue::from_static("attachment; filename=\"request.json\""),
+    );
+    response
+}
+
 /// Markdown.
 pub(super) fn markdown(text_of_page: String) -> Response {
     text("text/markdown; charset=utf-8", text_of_page)

@@ -8,17 +8,18 @@ use crate::{
     error::{Answer, ApiError},
     http,
 };
-use cardwire_api::{explain, parse};
+use cardwire_api::{ErrorCode, explain, parse};
 use cardwire_inspector::{
     Section, markdown,
     pages::{call, diff, run, why},
     text,
 };
 use cardwire_kernel::{
-    ExpandedCall, Kernel, KernelError, RenderedCall, Side,
-    composer::{manifest, render::Source},
+    CallEntry, ExpandedCall, Kernel, KernelError, OutlinedTurn, RenderedCall, Side,
+    composer::{manifest, render::Source, why as why_rules},
+    protocol::{session::compact::KIND as SUMMARY, turn::without},
 };
-use cardwire_model::{CanonicalJson, Card, CardId, Cause, ProjectId, TurnId};
+use cardwire_model::{CanonicalJson, Card, CardId, Layer, ProjectId, TurnId};
 use std::{collections::BTreeMap, sync::Arc};
 
 type Cards = BTreeMap<CardId, Arc<Card>>;
@@ -38,7 +39,11 @@ pub(super) async fn call(visit: Visit, id: &str) -> Answer {
     let agent = text::agent(&view.agent);
     let way =
         vec![(agent.clone(), Some(visit.link(&format!("/turns/{}", view.turn)))), (text::short(id), None)];
-    let frame = visit.frame(Section::Runs, format!("What {agent} was sent"), way);
+    let title = match view.number {
+        Some((number, of)) if of > 1 => format!("What {agent} was sent in call {number} of {of}"),
+        _ => format!("What {agent} was sent"),
+    };
+    let frame = visit.frame(Section::Runs, title, way);
     Ok(answer::html(call::show(&frame, &view)))
 }
 
@@ -51,8 +56,8 @@ async fn view_of(
     let (record, id) = (&expanded.manifest, expanded.call_id);
     let rendered = kernel.render_call(project, id).await?;
     let cards = gather::cards_of(kernel, project, expanded).await?;
-    let outline = kernel.outline(project, record.turn_id).await?;
-    let own: Vec<_> = outline.turns.first().map(|turn| turn.calls().collect()).unwrap_or_default();
+    let turn = kernel.outlined(project, record.turn_id).await?;
+    let own: Vec<_> = turn.calls().collect();
     let place = own.iter().position(|(call, _)| *call == id);
     let step = place.and_then(|place| own.get(place)).map(|(_, step)| *step);
     let selected = visit.request.parsed::<CardId>("sel")?;
@@ -71,6 +76,7 @@ async fn view_of(
         id: id.to_string(),
         agent: gather::name(kernel, project, &record.agent_id).await?,
         turn: record.turn_id.to_string(),
+        number: place.map(|place| (place + 1, own.len())),
         model: record.model.clone(),
         layers: gather::layers(&expanded.entries),
         messages: messages(expanded, &rendered, &cards, visit),
@@ -79,12 +85,18 @@ async fn view_of(
         proof: proof(&rendered),
         total: record.total_tokens.into(),
         shared: record.shared_prefix_tokens.into(),
+        cache_end: cache_end(kernel, project, expanded, &cards).await?,
+        step: step.map(|step| step.id.to_string()),
         previous: place
             .and_then(|place| place.checked_sub(1))
             .and_then(|place| own.get(place))
             .map(|(call, _)| call.to_string()),
         next: place.and_then(|place| own.get(place + 1)).map(|(call, _)| call.to_string()),
-        spent: step.and_then(cardwire_kernel::OutlinedTurn::spent_by).map(gather::spent),
+        spent: step.and_then(OutlinedTurn::spent_by).map(gather::spent),
+        not_given: match sender_of(kernel, project, &turn).await? {
+            Some(sender) => withheld(visit, project, sender, id).await?,
+            None => run::NotGiven::default(),
+        },
         omissions: record.omissions.iter().map(omission).collect(),
         repairs: record.repairs.iter().map(repair).collect(),
         selected: story,
@@ -94,6 +106,74 @@ async fn view_of(
         at: record.at,
         now: visit.now,
     })
+}
+
+/// The bytes of the request, as they were sent.
+pub(super) async fn request(visit: Visit, id: &str) -> Answer {
+    let call_id: CardId = parse::one("call", id)?;
+    let rendered = visit.request.state.kernel.render_call(visit.request.project()?, call_id).await?;
+    let gone = || {
+        let why = rendered.missing.clone().unwrap_or_default();
+        ApiError::new(ErrorCode::NotFound, format!("the request cannot be rendered again: {why}"))
+    };
+    Ok(answer::download(rendered.body.clone().ok_or_else(gone)?))
+}
+
+/// The first card that is not as it was in the call before, where a provider's cache ends.
+async fn cache_end(
+    kernel: &Kernel,
+    project: &ProjectId,
+    expanded: &ExpandedCall,
+    cards: &Cards,
+) -> Result<Option<call::CacheEnd>, ApiError> {
+    let Some(before) = expanded.manifest.previous_call else { return Ok(None) };
+    let earlier = match kernel.call(project, before).await {
+        Ok(earlier) => earlier,
+        // Its record is gone: where it ended is not known.
+        Err(KernelError::Rejected(_)) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let is_same =
+        |(now, then): &(&CallEntry, &CallEntry)| now.card_id == then.card_id && now.layer == then.layer;
+    // Tools are told behind everything else, wherever a request has them.
+    let sent = |call: &ExpandedCall| -> Vec<CallEntry> {
+        call.entries.iter().filter(|entry| entry.layer != Layer::Tools).cloned().collect()
+    };
+    let (entries, before_entries) = (sent(expanded), sent(&earlier));
+    let at = entries.iter().zip(&before_entries).take_while(is_same).count();
+    let Some(entry) = entries.get(at) else { return Ok(None) };
+    let was = before_entries.get(at);
+    let other = match was {
+        Some(was) => gather::cards(kernel, project, &[was.card_id]).await?.remove(&was.card_id),
+        None => None,
+    };
+    // Only what is of one layer is the same thing said in another way.
+    let other = other.filter(|_| was.is_some_and(|was| was.layer == entry.layer));
+    let texts =
+        other.zip(cards.get(&entry.card_id)).map(|(was, now)| (gather::said(&was), gather::said(now)));
+    let anew: i64 = entries.iter().skip(at).map(|entry| i64::from(entry.tokens)).sum();
+    Ok(Some(call::CacheEnd {
+        card: entry.card_id.to_string(),
+        layer: entry.layer.as_str().to_owned(),
+        was: was.map(|was| was.card_id.to_string()),
+        anew: u64::try_from(anew).unwrap_or(0),
+        is_block: entry.is_block,
+        texts,
+        before: before.to_string(),
+    }))
+}
+
+/// The last call of a turn's sender before it sent the turn.
+async fn sender_of(
+    kernel: &Kernel,
+    project: &ProjectId,
+    turn: &OutlinedTurn,
+) -> Result<Option<CardId>, KernelError> {
+    let item = &turn.turn.item;
+    let Some(parent) = item.parent_turn else { return Ok(None) };
+    let parent = kernel.outlined(project, parent).await?;
+    let shown = parent.calls().filter(|(_, step)| step.created_at <= item.created_at).last();
+    Ok(shown.map(|(call, _)| call))
 }
 
 fn proof(rendered: &RenderedCall) -> Result<(), String> {
@@ -198,29 +278,7 @@ fn omission(omission: &cardwire_model::Omission) -> call::Omission {
         card,
         cards: omission.cards.into(),
         tokens: omission.tokens.into(),
-        because: because(omission.cause).to_owned(),
-    }
-}
-
-/// Why something was left out, in a few words.
-fn because(cause: Cause) -> &'static str {
-    match cause {
-        Cause::Budget => "over the budget of the window",
-        Cause::Compacted => "a summary stands for it",
-        Cause::Empty => "nothing in it",
-        Cause::Expired => "expired or deleted",
-        Cause::NotAMessage => "said in another way",
-        Cause::NotShared => "not shared in this process",
-        Cause::NotVisible => "the turn was not given it",
-        Cause::NotGranted => "no box that holds it was handed over",
-        Cause::Profile
-        | Cause::Collected
-        | Cause::Memory
-        | Cause::History
-        | Cause::Context
-        | Cause::Instruction
-        | Cause::Own
-        | Cause::Repair => cause.as_str(),
+        because: why_rules::left_out(omission.cause).to_owned(),
     }
 }
 
@@ -276,13 +334,28 @@ async fn story(
     let tokens: u64 = entry.map_or(card.tokens, |entry| entry.tokens).into();
     let sent_in =
         sent.calls.iter().map(|sent| (sent.call_id.to_string(), format!("{tokens} tokens"))).collect();
+    let leavable =
+        entry.filter(|entry| without::may_go(entry.layer)).map(|entry| entry.layer.as_str().to_owned());
     Ok(Some(call::Story {
         card: id.to_string(),
+        leavable,
+        stands_for: stands_for(kernel, project, &card).await?,
         kind: card.kind.as_str().to_owned(),
         tokens,
         steps,
         sent_in,
     }))
+}
+
+/// What a summary stands for, in one sentence.
+async fn stands_for(kernel: &Kernel, project: &ProjectId, card: &Card) -> Result<Option<String>, ApiError> {
+    if card.kind.as_str() != SUMMARY {
+        return Ok(None);
+    }
+    let (_, replaced) = kernel.expand_summary(project, card.id).await?;
+    let tokens: u64 = replaced.iter().map(|card| u64::from(card.tokens)).sum();
+    let cards = text::plural(replaced.len() as u64, "card");
+    Ok(Some(format!("{cards} of {} tokens, in {} tokens.", text::grouped(tokens), card.tokens)))
 }
 
 /// Two calls or turns.
@@ -306,6 +379,8 @@ pub(super) async fn diff(visit: Visit) -> Answer {
             tokens: (*tokens).into(),
             shown,
             why,
+            because: None,
+            now: None,
         };
     let has = |side: &Shown, id: CardId| side.iter().any(|(other, ..)| *other == id);
     let why = |call: Option<CardId>, card: CardId| {
@@ -320,6 +395,10 @@ pub(super) async fn diff(visit: Visit) -> Answer {
     for entry in sides.1.1.iter().filter(|entry| !has(&sides.0.1, entry.0)) {
         rows.push(row(entry, diff::Shown::Right, why(sides.0.2, entry.0)));
     }
+    let mut rows = diff::paired(rows);
+    if visit.format == Format::Markdown {
+        explain_rows(kernel, project, &mut rows, (sides.0.2, sides.1.2)).await?;
+    }
     let swapped = visit.link(&format!("/diff?l={right}&r={left}"));
     let view = diff::Diff { left: sides.0.0, right: sides.1.0, rows, swapped };
     if visit.format == Format::Markdown {
@@ -328,6 +407,23 @@ pub(super) async fn diff(visit: Visit) -> Answer {
     let title = format!("What {} was shown, and what {} was", view.left.name, view.right.name);
     let frame = visit.frame(Section::Runs, title, vec![("compare".to_owned(), None)]);
     Ok(answer::html(diff::show(&frame, &view)))
+}
+
+/// Says why the other side has not got what one side was shown, of the first of them.
+async fn explain_rows(
+    kernel: &Kernel,
+    project: &ProjectId,
+    rows: &mut [diff::Row],
+    (left, right): (Option<CardId>, Option<CardId>),
+) -> Result<(), ApiError> {
+    const EXPLAINED: usize = 30;
+    for row in rows.iter_mut().filter(|row| row.why.is_some()).take(EXPLAINED) {
+        let other = if row.shown == diff::Shown::Left { right } else { left };
+        if let (Some(call), Ok(card)) = (other, row.card.parse()) {
+            row.because = Some(kernel.why(project, call, card).await?.why.rule.to_owned());
+        }
+    }
+    Ok(())
 }
 
 /// What a side was shown: cards with their layers and tokens.
@@ -345,12 +441,15 @@ async fn side_of(
     let (call, place) = match side {
         Side::Call(call) => (Some(call), format!("/calls/{call}")),
         Side::Turn(turn) => {
-            let outline = kernel.outline(project, turn).await?;
-            let last = outline.turns.first().and_then(|turn| turn.calls().last().map(|(call, _)| call));
+            let last = kernel.outlined(project, turn).await?.calls().last().map(|(call, _)| call);
             (last, format!("/turns/{turn}"))
         }
     };
     let href = visit.link(&place);
+    let micros = match call {
+        Some(call) => spent_on(kernel, project, call).await?,
+        None => None,
+    };
     let (name, shown, tokens) = match (call, side) {
         (Some(call), _) => {
             let expanded = kernel.call(project, call).await?;
@@ -372,7 +471,14 @@ async fn side_of(
         }
         (None, Side::Call(_)) => (text::short(name), vec![], 0),
     };
-    Ok((diff::Side { name, href, tokens }, shown, call))
+    Ok((diff::Side { name, href, tokens, micros }, shown, call))
+}
+
+/// What a call has cost, once it was answered.
+async fn spent_on(kernel: &Kernel, project: &ProjectId, call: CardId) -> Result<Option<u64>, ApiError> {
+    let turn = kernel.outlined(project, kernel.call(project, call).await?.manifest.turn_id).await?;
+    let step = turn.calls().find(|(own, _)| *own == call).map(|(_, step)| step);
+    Ok(step.and_then(OutlinedTurn::spent_by).map(gather::spent).and_then(|spent| spent.micros))
 }
 
 /// What a sender's call showed that the receiver's did not.
@@ -381,7 +487,7 @@ pub(super) async fn withheld(
     project: &ProjectId,
     sender: CardId,
     receiver: CardId,
-) -> Result<Vec<run::Withheld>, ApiError> {
+) -> Result<run::NotGiven, ApiError> {
     const SHOWN: usize = 4;
     let kernel = &visit.request.state.kernel;
     let (sent, given) = (kernel.call(project, sender).await?, kernel.call(project, receiver).await?);
@@ -392,11 +498,12 @@ pub(super) async fn withheld(
         .iter()
         .filter(|entry| !entry.is_block && !is_given(entry.card_id))
         .map(|entry| entry.card_id)
-        .take(SHOWN)
         .collect();
-    let cards = gather::cards(kernel, project, &missing).await?;
+    let total = missing.len() as u64;
+    let shown = missing.get(..SHOWN).unwrap_or(&missing);
+    let cards = gather::cards(kernel, project, shown).await?;
     let mut withheld = vec![];
-    for id in missing {
+    for id in shown.iter().copied() {
         let why = kernel.why(project, receiver, id).await?.why;
         withheld.push(run::Withheld {
             text: cards.get(&id).map(|card| gather::said(card)).unwrap_or_default(),
@@ -404,7 +511,7 @@ pub(super) async fn withheld(
             href: Some(visit.link(&format!("/why?call={receiver}&card={id}"))),
         });
     }
-    Ok(withheld)
+    Ok(run::NotGiven { cards: withheld, total })
 }
 
 /// Why a card is in a call, or not.
@@ -430,7 +537,7 @@ pub(super) async fn why(visit: Visit) -> Answer {
         sentence: reason.rule.to_owned(),
         rule: reason.cause.as_str().to_owned(),
         tokens: reason.tokens.into(),
-        advice: advice(reason.cause).map(str::to_owned),
+        advice: why_rules::advice(reason.cause).map(str::to_owned),
     };
     let title = if view.is_sent {
         format!("Why {agent} was sent this card")
@@ -440,29 +547,4 @@ pub(super) async fn why(visit: Visit) -> Answer {
     let way = vec![(agent, Some(visit.link(&format!("/calls/{call}")))), ("why".to_owned(), None)];
     let frame = visit.frame(Section::Runs, title, way);
     Ok(answer::html(why::show(&frame, &view)))
-}
-
-/// What changes that a card is left out.
-const fn advice(cause: Cause) -> Option<&'static str> {
-    match cause {
-        Cause::Budget => Some("Raise the window of the profile, or let the session be compacted."),
-        Cause::Compacted => {
-            Some("Open the summary to read what it stands for. A larger compact_threshold keeps more.")
-        }
-        Cause::Expired => Some("Write the card without a time to live, or with a longer one."),
-        Cause::NotShared => Some("Set enable_share_context, or choose a process that shares this layer."),
-        Cause::NotVisible | Cause::NotGranted => Some(
-            "Pass a box that holds the card: `context_box_id` of the call that delegates, or `inherit_context` of its recipe.",
-        ),
-        Cause::Empty
-        | Cause::NotAMessage
-        | Cause::Profile
-        | Cause::Collected
-        | Cause::Memory
-        | Cause::History
-        | Cause::Context
-        | Cause::Instruction
-        | Cause::Own
-        | Cause::Repair => None,
-    }
 }

@@ -1,6 +1,6 @@
 //! Cards, boxes, and finding them.
 
-use super::{answer, gather, visit::Visit};
+use super::{answer, gather, see, visit::Visit};
 use crate::{
     error::{Answer, ApiError},
     http,
@@ -11,8 +11,8 @@ use cardwire_inspector::{
     pages::{boxes, card, search},
     text,
 };
-use cardwire_kernel::OutlinedTurn;
-use cardwire_model::{AgentId, BoxId, CardId, Generation, Invalid, TurnId, limits};
+use cardwire_kernel::{BoxView, Holder, Kernel, OutlinedTurn, protocol::session::compact::KIND as SUMMARY};
+use cardwire_model::{AgentId, BoxId, Card, CardId, Generation, Invalid, ProjectId, TurnId, limits};
 
 /// One card.
 pub(super) async fn card(visit: Visit, id: &str) -> Answer {
@@ -61,6 +61,7 @@ pub(super) async fn card(visit: Visit, id: &str) -> Answer {
         at: card.created_at,
         deleted: card.deleted_at,
         is_suspect: card.credential,
+        replaced: replaced(&visit, kernel, project, &card).await?,
         boxes: boxes
             .holders
             .iter()
@@ -79,6 +80,27 @@ pub(super) async fn card(visit: Visit, id: &str) -> Answer {
     };
     let frame = visit.frame(Section::Cards, title, vec![(text::short(id), None)]);
     Ok(answer::html(card::show(&frame, &view)))
+}
+
+/// What a summary stands for.
+async fn replaced(
+    visit: &Visit,
+    kernel: &Kernel,
+    project: &ProjectId,
+    card: &Card,
+) -> Result<Option<card::Replaced>, ApiError> {
+    const SHOWN: usize = 100;
+    if card.kind.as_str() != SUMMARY || !card.is_visible(visit.now) {
+        return Ok(None);
+    }
+    let (_, cards) = kernel.expand_summary(project, card.id).await?;
+    let piece =
+        |card: &std::sync::Arc<Card>| gather::piece(card, gather::layer_of(card), visit.now, card.tokens);
+    Ok(Some(card::Replaced {
+        cards: cards.len() as u64,
+        tokens: cards.iter().map(|card| u64::from(card.tokens)).sum(),
+        shown: cards.iter().take(SHOWN).map(piece).collect(),
+    }))
 }
 
 /// A box, `ID` or `ID@GENERATION`.
@@ -119,11 +141,50 @@ pub(super) async fn a_box(visit: Visit, name: &str) -> Answer {
         len: ids.len() as u64,
         is_sealed: newest.head.sealed,
         cards: shown.provenance().iter().filter_map(piece).collect(),
+        lineage: lineage(kernel, project, box_id, &shown).await?,
         at: newest.head.created_at,
         now: visit.now,
     };
     let frame = visit.frame(Section::Cards, "What this box holds", vec![(text::short(id), None)]);
     Ok(answer::html(boxes::show(&frame, &view)))
+}
+
+/// The boxes that a box inherits from, and those that inherit its last card from it.
+async fn lineage(
+    kernel: &Kernel,
+    project: &ProjectId,
+    box_id: BoxId,
+    shown: &BoxView,
+) -> Result<boxes::Lineage, ApiError> {
+    let mut sources: Vec<boxes::Kin> = vec![];
+    for (from, generation) in shown.provenance().iter().filter_map(|card| card.from) {
+        let (id, generation) = (from.to_string(), generation.get());
+        match sources.iter_mut().find(|kin| (&kin.id, kin.generation) == (&id, generation)) {
+            Some(kin) => kin.cards = kin.cards.map(|cards| cards + 1),
+            None => sources.push(boxes::Kin { id, generation, cards: Some(1) }),
+        }
+    }
+    let Some(last) = shown.card_ids().last() else {
+        return Ok(boxes::Lineage { sources, ..boxes::Lineage::default() });
+    };
+    let holders = kernel.boxes_of_card(project, last).await?;
+    let heirs = holders.holders.iter().filter(|holder| holder.via == Some(box_id));
+    let kin = |holder: &Holder| boxes::Kin {
+        id: holder.box_id.to_string(),
+        generation: holder.generation.get(),
+        cards: None,
+    };
+    Ok(boxes::Lineage { sources, heirs: heirs.map(kin).collect(), is_cut: holders.is_cut })
+}
+
+/// Makes a box that begins like this one, and shows it.
+pub(super) async fn fork_box(visit: Visit, id: &str) -> Answer {
+    let box_id: BoxId = parse::one("box", id)?;
+    let request = &visit.request;
+    let (project, kernel) = (request.project()?, &request.state.kernel);
+    let forked = kernel.fork_box(project, &request.caller()?, box_id, None, None).await?;
+    let made = forked.fresh().map_or(box_id, |head| head.box_id);
+    Ok(see(&visit.link(&format!("/boxes/{made}"))))
 }
 
 /// Where a card of a box comes from, in a few words.

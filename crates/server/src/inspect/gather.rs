@@ -90,8 +90,11 @@ pub(super) async fn cards(
 /// Cards read at once.
 const AT_ONCE: usize = 500;
 
-/// The word for the state of a turn.
-pub(super) fn status(turn: &OutlinedTurn) -> String {
+/// The word for the state of a turn. What is known of an earlier moment tells nothing of heads: whoever had begun was at work.
+pub(super) fn status(turn: &OutlinedTurn, is_past: bool) -> String {
+    if is_past && turn.turn.item.ended.is_none() {
+        return if turn.started_at().is_some() { "running" } else { "queued" }.to_owned();
+    }
     TurnStatus::of(&turn.turn).as_str().to_owned()
 }
 

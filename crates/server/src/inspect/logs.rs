@@ -9,7 +9,7 @@ use cardwire_inspector::{
     text,
 };
 use cardwire_kernel::{
-    CostBy, CostQuery,
+    CostBy, CostQuery, RealmReport,
     store::{EventFilter, RosterFilter, RowFilter},
 };
 use cardwire_model::{Realm, limits};
@@ -79,6 +79,8 @@ pub(super) async fn agents(visit: Visit) -> Answer {
         rows: found.iter().map(line).collect(),
         next: None,
         fact: None,
+        act: None,
+        verdict: None,
         now: visit.now,
     };
     let mut frame = visit.frame(Section::Agents, title, vec![("agents".to_owned(), None)]);
@@ -125,6 +127,8 @@ pub(super) async fn events(visit: Visit) -> Answer {
         rows: found.iter().map(line).collect(),
         next: (after > 0).then(|| visit.link(&format!("/events?until={after}"))),
         fact: Some(format!("the log ends at {}", text::grouped(last))),
+        act: None,
+        verdict: None,
         now: visit.now,
     };
     let mut frame =
@@ -144,6 +148,10 @@ pub(super) async fn audit(visit: Visit) -> Answer {
     let before = visit.request.integer("before")?.and_then(|before| u64::try_from(before).ok());
     let realm = Realm::from(project.clone());
     let found = kernel.list_audit(&realm, &RowFilter::default(), before, limits::PAGE_DEFAULT).await?;
+    let verdict = match visit.request.text("verify") {
+        Some(_) => Some(told(&kernel.verify_audit(&realm).await?)),
+        None => None,
+    };
     let sealed = found.iter().filter_map(|row| row.sealed.map(|head| head.position)).max();
     let line = |row: &cardwire_model::AuditRow| log::Line {
         position: row.sealed.map(|head| head.position),
@@ -158,10 +166,26 @@ pub(super) async fn audit(visit: Visit) -> Answer {
         rows: found.iter().map(line).collect(),
         next: next.map(|seq| visit.link(&format!("/audit?before={seq}"))),
         fact: sealed.map(|position| format!("sealed into the chain up to row {}", text::grouped(position))),
+        act: Some(("Verify the chain", visit.link("/audit?verify=yes"))),
+        verdict,
         now: visit.now,
     };
     let frame = visit.frame(Section::Audit, title, vec![("audit".to_owned(), None)]);
     Ok(answer::html(log::show(&frame, &view)))
+}
+
+/// What recomputing the chain came to.
+fn told(report: &RealmReport) -> (bool, String) {
+    let rest = match report.unsealed {
+        0 => String::new(),
+        more => format!(" {} are not sealed yet.", text::plural(more, "row")),
+    };
+    match report.broken_at {
+        None => (true, format!("Every hash holds, verified to row {}.{rest}", text::grouped(report.sealed))),
+        Some(row) => {
+            (false, format!("The chain is broken at row {}: a row was changed or lost.", text::grouped(row)))
+        }
+    }
 }
 
 /// The event log as a stream, for the page that is open.

@@ -10,6 +10,9 @@ use serde_json::{Value, json};
 on_both! {
     in_05_every_page_of_a_run_is_there_with_its_twins;
     in_04_a_session_has_the_reach_of_its_token_and_ends_with_it;
+    in_05_a_run_is_shown_as_it_was_at_any_position_of_the_log;
+    in_15_a_page_forks_as_the_api_does;
+    in_05_boxes_and_costs_are_drawn;
 }
 
 on_sqlite! {
@@ -174,6 +177,94 @@ async fn in_04_a_session_has_the_reach_of_its_token_and_ends_with_it(api: Api) {
     assert_eq!(look(&api, &mine, "/inspect/p/p1").await.status, StatusCode::OK);
     api.clock.advance(12 * 3_600);
     assert_eq!(look(&api, &mine, "/inspect/p/p1").await.status, StatusCode::SEE_OTHER);
+}
+
+async fn in_05_a_run_is_shown_as_it_was_at_any_position_of_the_log(api: Api) {
+    let (turn, ..) = run(&api).await;
+    let cookie = sign_in(&api, &api.admin).await;
+    let at = async |more: &str| look(&api, &cookie, &format!("/inspect/p/p1/runs/{turn}{more}")).await.text;
+    let now = at("").await;
+    assert!(now.contains("delivered") && now.contains("name=\"at\""), "{now}");
+    let first: u64 = now.split("min=\"").nth(1).unwrap().split('"').next().unwrap().parse().unwrap();
+    let then = at(&format!("?at={first}")).await;
+    assert!(
+        then.contains("This is the run as it was at event") && !then.contains("delivered</span>"),
+        "{then}"
+    );
+    // A position behind the end is the run as it is; what is no position is told.
+    assert!(!at("?at=999999").await.contains("as it was at event"));
+    let wrong = look(&api, &cookie, &format!("/inspect/p/p1/runs/{turn}?at=-1")).await;
+    assert_eq!(wrong.status, StatusCode::BAD_REQUEST);
+    assert!(at("?view=graph").await.contains("class=\"graph\""));
+    assert!(at("?view=time").await.contains("aria-current=\"page\">Time"));
+}
+
+async fn in_15_a_page_forks_as_the_api_does(api: Api) {
+    let (turn, call, ..) = run(&api).await;
+    let asked = json!({ "at": "1", "instruction": "Where is the car?", "without_layers": ["todo"] });
+    let path = format!("/projects/p1/turns/{turn}:fork");
+    let made = api.post(&path, asked.clone()).await.expect(201);
+    assert_eq!(
+        (&made["forked_from"], &made["at"], &made["kept_cards"]),
+        (&json!(turn), &json!(1), &json!(0))
+    );
+    assert_eq!(made["absent_layers"], json!(["todo"]), "the call had no such layer");
+    let leased = api.claim_with(json!({ "start": true })).await.remove(0);
+    assert_eq!(json!(leased.turn), made["agent_turn_id"]);
+    let again = api.verb(&leased, "/calls", json!({ "model": "m-1" })).await.expect(201);
+    let shown = format!("/projects/p1/calls/{}/context?render=true", again["call_id"].as_str().unwrap());
+    let request = api.get(&shown).await.expect(200)["request"].as_str().unwrap().to_owned();
+    assert!(request.contains("the car") && !request.contains("the boat"), "{request}");
+    let before = api.items("turns").await.len();
+    for (body, status, field) in [
+        (json!({ "at": "3" }), 400, "at"),
+        (json!({ "at": "nonsense" }), 400, "at"),
+        (json!({ "without_layers": ["turn"] }), 400, "without_layers/0"),
+        (json!({ "model": " " }), 400, "model"),
+        (json!({ "swaps": [{ "old": "x", "new": NOBODY }] }), 400, "swaps/0/old"),
+        (json!({ "swaps": [{ "old": NOBODY, "new": NOBODY }] }), 404, ""),
+        (json!({ "at": "step_nobody" }), 404, ""),
+    ] {
+        let refused = api.post(&path, body.clone()).await.expect(status);
+        assert!(field.is_empty() || refused["error"]["detail"]["field"] == field, "{body}: {refused}");
+    }
+    let cookie = writing(&api, &api.admin).await;
+    let form = format!("/inspect/p/p1/turns/{turn}/fork");
+    let reads = sign_in(&api, &api.admin).await;
+    assert_eq!(send(&api, &reads, &form, "at=1").await.status, StatusCode::FORBIDDEN);
+    assert_eq!(send(&api, &cookie, &form, "at=7").await.status, StatusCode::BAD_REQUEST);
+    assert_eq!(api.items("turns").await.len(), before, "nothing is written for what is refused");
+    let page = send(&api, &cookie, &form, "at=1&without=framework&instruction=Where+is+the+bus%3F").await;
+    assert_eq!(page.status, StatusCode::SEE_OTHER, "{}", page.text);
+    let fork = page.location.strip_prefix("/inspect/p/p1/runs/").unwrap().to_owned();
+    let shown = look(&api, &cookie, &page.location).await.text;
+    assert!(shown.contains(&format!("/diff?l={turn}&amp;r={fork}")), "{shown}");
+    let told = look(&api, &cookie, &format!("/inspect/p/p1/turns/{turn}")).await.text;
+    assert!(told.contains("action=\"/inspect/p/p1/turns/") && told.contains("Made anew"), "{told}");
+    // This server has no worker that could run the turn again, and says so.
+    let replay = look(&api, &cookie, &format!("/inspect/p/p1/turns/{turn}/replay")).await;
+    assert!(replay.status == StatusCode::OK && replay.text.contains("no worker"), "{}", replay.text);
+    api.get(&format!("/projects/p1/turns/{turn}/replay")).await.expect(409);
+    let bytes = look(&api, &cookie, &format!("/inspect/p/p1/calls/{call}/request")).await.text;
+    assert!(bytes.contains("the boat"), "{bytes}");
+}
+
+async fn in_05_boxes_and_costs_are_drawn(api: Api) {
+    let (turn, call, card, context) = run(&api).await;
+    let fork = api.post(&format!("/projects/p1/l0/boxes/{context}:fork"), json!({})).await.expect(201);
+    let fork = fork["box_id"].as_str().unwrap().to_owned();
+    let cookie = sign_in(&api, &api.admin).await;
+    let page = look(&api, &cookie, &format!("/inspect/p/p1/boxes/{fork}")).await.text;
+    assert!(page.contains("class=\"graph\"") && page.contains(&format!("/boxes/{context}@1")), "{page}");
+    let heir = look(&api, &cookie, &format!("/inspect/p/p1/boxes/{context}")).await.text;
+    assert!(heir.contains(&format!("/boxes/{fork}@1")), "{heir}");
+    let writes = writing(&api, &api.admin).await;
+    let made = send(&api, &writes, &format!("/inspect/p/p1/boxes/{context}/fork"), "").await;
+    assert_eq!(made.status, StatusCode::SEE_OTHER);
+    assert!(look(&api, &writes, &made.location).await.text.contains("the boat"));
+    // Why one call and another differ, in words that another agent can read.
+    let told = look(&api, &cookie, &format!("/inspect/p/p1/diff.md?l={call}&r={turn}")).await.text;
+    assert!(told.contains(&card), "{told}");
 }
 
 async fn in_04_a_browser_signs_in_by_a_code_once(api: Api) {
