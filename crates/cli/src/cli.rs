@@ -137,6 +137,8 @@ pub(crate) enum Command {
     Up(Box<up::UpArgs>),
     /// Run a team to its end, and print what it delivers.
     Run(run::RunArgs),
+    /// Look at runs, calls and cards in a browser.
+    Open(open::OpenArgs),
     /// Run agents of a server, from this or another machine.
     Worker(worker::WorkerArgs),
     #[command(flatten)]
@@ -195,8 +197,6 @@ pub(crate) enum Ask {
     Experience(experience::ExperienceArgs),
     /// Sum up what calls of models have cost.
     Cost(cost::CostArgs),
-    /// Look at runs, calls and cards in a browser: gives an address of the inspector.
-    Open(open::OpenArgs),
     /// Read the event log.
     Event(event::EventArgs),
     /// Read the audit log.

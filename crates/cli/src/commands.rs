@@ -20,6 +20,7 @@ pub(crate) mod document;
 mod egress;
 pub(crate) mod event;
 pub(crate) mod experience;
+mod front;
 pub(crate) mod handoff;
 mod handoff_check;
 mod handoff_load;
@@ -31,6 +32,7 @@ mod knowledge_files;
 mod mcp;
 mod names;
 pub(crate) mod open;
+mod page;
 pub(crate) mod pmo;
 mod pmo_service;
 mod price;
@@ -40,6 +42,7 @@ pub(crate) mod question;
 mod questions;
 pub(crate) mod run;
 mod run_begin;
+mod run_show;
 mod run_stop;
 mod run_team;
 mod run_view;
@@ -78,6 +81,10 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
         Command::Run(args) => {
             let _export = logging::start(LogFormat::Text, QUIET, Some(args.export()))?;
             run::run(args, &context).await
+        }
+        Command::Open(args) => {
+            logging::start(LogFormat::Text, QUIET, None)?;
+            open::run(args, &context).await
         }
         Command::Worker(args) => worker::run(args, &context).await,
         Command::Completions(args) => completions::run(&args, context.output),
@@ -134,7 +141,6 @@ fn may_init(command: &Ask) -> Init {
         | Ask::Knowledge(_)
         | Ask::Experience(_)
         | Ask::Cost(_)
-        | Ask::Open(_)
         | Ask::Event(_)
         | Ask::Audit(_)
         | Ask::Verify => Init::Never,
@@ -163,7 +169,6 @@ async fn ask(command: Ask, context: &Context, client: &Client) -> Result<(), Fai
         Ask::Knowledge(args) => knowledge::run(args, output, client).await,
         Ask::Experience(args) => experience::run(args, output, client).await,
         Ask::Cost(args) => cost::run(&args, output, client).await,
-        Ask::Open(args) => open::run(&args, output, client).await,
         Ask::Event(args) => event::run(args, context, client).await,
         Ask::Audit(args) => audit::run(args, output, client).await,
         // Verification opens a store that cannot be written by itself, so it is not given a client.

@@ -117,15 +117,24 @@ fn prepare(dir: &DataDir, init: Init) -> Result<(), Failure> {
         return Err(Failure::not_found(format!("no server is running for `{path}`"))
             .hint("`CARDWIRE_STORE` names a store that only a server opens; start one with `cardwire up`"));
     }
-    match dir.database().try_exists() {
-        Ok(true) => return Ok(()),
-        Ok(false) => {}
-        Err(error) => return Err(unreadable(dir, &error)),
-    }
     // A token without a database is what a server with its store elsewhere leaves.
-    if init == Init::Allowed && !dir.token_file().exists() {
+    if init == Init::Allowed && !has_store(dir)? && !dir.token_file().exists() {
         return dir.create();
     }
+    expect_store(dir)
+}
+
+/// Whether there is an embedded store to open.
+fn has_store(dir: &DataDir) -> Result<bool, Failure> {
+    dir.database().try_exists().map_err(|error| unreadable(dir, &error))
+}
+
+/// Refuses a data directory without an embedded store.
+pub(crate) fn expect_store(dir: &DataDir) -> Result<(), Failure> {
+    if has_store(dir)? {
+        return Ok(());
+    }
+    let path = dir.path().display();
     Err(Failure::not_found(format!("no server is running for `{path}`, and there is no store in it"))
         .hint("start a server with `cardwire up`, make a first project with `cardwire project create`, or give `--server` or `--data-dir`"))
 }

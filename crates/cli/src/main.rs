@@ -1,11 +1,12 @@
 //! `cardwire`: starts a server, and mirrors the HTTP API for people and scripts (API-15, API-17).
 //!
-//! Every command but `up`, `doctor`, `bench` and `completions` is one or a few HTTP requests, sent to a server or to
+//! Every command but `up`, `open`, `doctor`, `bench` and `completions` is one or a few HTTP requests, sent to a server or to
 //! the same router in this process. But for what `bench` measures, this crate must not know what a request means to the kernel.
 //! Invariant: a failure is one `error:` line and one `hint:` line on standard error, and a typed exit code.
 
 mod admin;
 mod bench;
+mod browser;
 mod cli;
 mod client;
 mod commands;

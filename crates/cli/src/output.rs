@@ -32,6 +32,11 @@ impl Output {
         Self { json, terminal: io::stdout().is_terminal(), width: width.unwrap_or(WIDTH) }
     }
 
+    /// Whether a person reads the results as they come.
+    pub(crate) const fn is_for_a_person(self) -> bool {
+        self.terminal && !self.json
+    }
+
     /// The server's JSON: as it came for programs, indented on a terminal.
     pub(crate) fn json(self, text: &str) -> Result<(), Failure> {
         if self.terminal { self.line(pretty::indent(text)) } else { self.line(text) }

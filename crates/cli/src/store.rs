@@ -4,8 +4,25 @@ use crate::{data_dir::DataDir, failure::Failure, presence, private};
 use cardwire_store::{Store, StoreError};
 use cardwire_store_postgres::{PostgresConfig, PostgresStore};
 use cardwire_store_sqlite::{Loss, OpenError, SqliteStore};
+use clap::Args;
 use secrecy::{ExposeSecret, SecretString};
 use std::sync::Arc;
+
+/// Which store a server opens.
+#[derive(Debug, Args)]
+pub(crate) struct StoreArgs {
+    /// `sqlite` (in the data directory) or `postgres://…`. Put an address with a password into CARDWIRE_STORE:
+    /// arguments can be read by every user of this machine.
+    #[arg(
+        long,
+        value_name = "STORE",
+        env = "CARDWIRE_STORE",
+        hide_env_values = true,
+        default_value = "sqlite",
+        value_parser = StoreChoice::parse
+    )]
+    pub(crate) store: StoreChoice,
+}
 
 /// What `--store` says.
 #[derive(Debug, Clone)]

@@ -75,7 +75,7 @@ const BANS: [Ban; 12] = [
     },
     Ban {
         needles: &["Command::new("],
-        allowed: &["cli/src/tck/", "worker/src/mcp/program.rs"],
+        allowed: &["cli/src/tck/", "cli/src/browser.rs", "worker/src/mcp/program.rs"],
         scope: Scope::Production,
         advice: "a program outlives whoever forgets it; MCP servers are started and ended in one place",
     },

@@ -11,6 +11,7 @@ use cardwire_handoff::Files;
 use cardwire_kernel::{Kernel, KernelConfig};
 use cardwire_model::TokenSecret;
 use cardwire_server::ServerConfig;
+use cardwire_store::Store;
 use cardwire_store_sqlite::{Loss, OpenError};
 use futures_util::{StreamExt, TryStreamExt};
 use std::sync::Arc;
@@ -37,7 +38,7 @@ impl Embedded {
     ) -> Result<Self, EmbedError> {
         let store = store::open_sqlite(dir, Loss::Refused).map_err(EmbedError::Open)?;
         let config = KernelConfig { cache_bytes: CACHE_BYTES, ..KernelConfig::new(Arc::new(store)) };
-        Self::over(Kernel::idle(config), dir, token, files).await
+        Self::over(Kernel::idle(config), dir, token, files).await.map_err(EmbedError::Token)
     }
 
     /// The same with everything that a server does in the background.
@@ -47,7 +48,18 @@ impl Embedded {
         files: Arc<dyn Files>,
     ) -> Result<Self, EmbedError> {
         let store = store::open_sqlite(dir, Loss::Refused).map_err(EmbedError::Open)?;
-        Self::over(Kernel::start(KernelConfig::new(Arc::new(store))), dir, token, files).await
+        let kernel = Kernel::start(KernelConfig::new(Arc::new(store)));
+        Self::over(kernel, dir, token, files).await.map_err(EmbedError::Token)
+    }
+
+    /// Looks at a store that was opened here, before anybody works on it.
+    pub(crate) async fn looking(
+        store: Arc<dyn Store>,
+        dir: &DataDir,
+        files: Arc<dyn Files>,
+    ) -> Result<Self, Failure> {
+        let config = KernelConfig { cache_bytes: CACHE_BYTES, ..KernelConfig::new(store) };
+        Self::over(Kernel::idle(config), dir, None, files).await
     }
 
     /// A server's own router, for what its process asks itself. It is not closed: the server is.
@@ -70,15 +82,20 @@ impl Embedded {
         (&self.kernel, &self.token, &self.files)
     }
 
+    /// What answers here, to be put on a socket.
+    pub(crate) const fn router(&self) -> &Router {
+        &self.router
+    }
+
     async fn over(
         kernel: Arc<Kernel>,
         dir: &DataDir,
         token: Option<TokenSecret>,
         files: Arc<dyn Files>,
-    ) -> Result<Self, EmbedError> {
+    ) -> Result<Self, Failure> {
         let token = match token {
             Some(token) => token,
-            None => admin::ensure(&kernel, dir).await.map_err(EmbedError::Token)?,
+            None => admin::ensure(&kernel, dir).await?,
         };
         let config = ServerConfig {
             workspace: Some(Arc::clone(&files)),

@@ -2,6 +2,7 @@
 
 use super::{
     egress,
+    front::Front,
     mcp::McpArgs,
     questions::{Question, questions_of},
     run_begin::Begun,
@@ -17,6 +18,7 @@ use crate::{
     failure::Failure,
     locate,
     output::{Output, say},
+    presence::Presence,
     route::Route,
     signals::{Signals, Told},
     telemetry::ExportArgs,
@@ -58,6 +60,9 @@ pub(crate) struct RunArgs {
     /// Agree to every tool that asks a person.
     #[arg(long)]
     yes: bool,
+    /// Show the run in a browser at once, while it grows. Without a server this command serves the pages itself, until Ctrl-C.
+    #[arg(long)]
+    pub(super) open: bool,
     #[command(flatten)]
     export: ExportArgs,
     #[command(flatten)]
@@ -112,8 +117,24 @@ pub(crate) async fn run(args: RunArgs, context: &Context) -> Result<(), Failure>
         (Client::Embedded(_), Some(team)) => team.check_models(&door, &project)?,
         (Client::Embedded(_), None) => {}
     }
-    let mut run =
-        Run { client, context, project: &project, output: context.output, team: team.as_ref(), args: &args };
+    let presence = match (&client, args.open) {
+        (Client::Embedded(_), true) => Some(Presence::claim(&context.dir).await?),
+        (Client::Embedded(_) | Client::Http(_), _) => None,
+    };
+    let mut front = match (&client, &presence) {
+        (Client::Embedded(inside), Some(presence)) => Some(Front::on_this_machine(presence, inside).await?),
+        (Client::Embedded(_) | Client::Http(_), _) => None,
+    };
+    let mut run = Run {
+        client,
+        context,
+        project: &project,
+        output: context.output,
+        team: team.as_ref(),
+        args: &args,
+        front: front.as_ref().map(|front| front.url().to_owned()),
+        is_left: false,
+    };
     let begun = tokio::select! {
         begun = run.begin() => begun,
         () = signals.next() => Err(Failure::failed("interrupted while the run was begun")
@@ -123,18 +144,28 @@ pub(crate) async fn run(args: RunArgs, context: &Context) -> Result<(), Failure>
         // Until it is known which run it is about, nobody works, so that nothing else is gone on with and paid for.
         Ok(begun) => {
             let worker = worker::beside(&run.client, &project, door, servers);
-            let outcome = run.attend(&begun, &mut signals).await;
+            let outcome = match &mut front {
+                Some(front) => {
+                    let shown = front.during(run.attend_and_show(&begun, &mut signals)).await;
+                    shown.unwrap_or_else(Err)
+                }
+                None => run.attend_and_show(&begun, &mut signals).await,
+            };
             drop(worker);
             outcome
         }
         Err(failure) => Err(failure),
+    };
+    let closed = match front {
+        Some(front) => front.close(&mut signals).await,
+        None => Ok(()),
     };
     tokio::select! {
         () = run.client.close() => {}
         // Everything that was acknowledged is on disk.
         () = signals.next() => {}
     }
-    outcome
+    outcome.and(closed)
 }
 
 /// A run that somebody watches.
@@ -142,9 +173,13 @@ pub(super) struct Run<'a> {
     pub(super) client: Client,
     pub(super) context: &'a Context,
     pub(super) project: &'a str,
-    output: Output,
+    pub(super) output: Output,
     pub(super) team: Option<&'a TeamFile>,
     pub(super) args: &'a RunArgs,
+    /// Where this command serves pages itself.
+    pub(super) front: Option<String>,
+    /// The person who watched has seen enough.
+    pub(super) is_left: bool,
 }
 
 /// How a run came to rest.
@@ -180,7 +215,7 @@ impl Run<'_> {
     }
 
     /// Watches the run until it comes to rest, or until the person who watches has seen enough.
-    async fn attend(&mut self, begun: &Begun, signals: &mut Signals) -> Result<(), Failure> {
+    pub(super) async fn attend(&mut self, begun: &Begun, signals: &mut Signals) -> Result<(), Failure> {
         let mut view = View::new(self.output);
         // Who has stopped it waits for its end.
         let mut is_stopped = false;
@@ -200,6 +235,7 @@ impl Run<'_> {
                         self.tell_programs(&turn, &view, begun, &Value::Null, &asked)?;
                     } else {
                         asked.iter().for_each(|question| question.say(self.project));
+                        say(&self.page_line(begun));
                     }
                     return Err(failure);
                 }
@@ -235,7 +271,10 @@ impl Run<'_> {
                             self.stop(begun).await?;
                             is_stopped = true;
                         }
-                        Choice::Leave => return self.leave(begun, &view).await,
+                        Choice::Leave => {
+                            self.is_left = true;
+                            return self.leave(begun, &view).await;
+                        }
                     }
                     view = View::new(self.output);
                 }
@@ -276,7 +315,7 @@ impl Run<'_> {
             }
         }
         let RunCommands { resume, stop } = self.commands(begun);
-        Err(match &self.client {
+        let left = match &self.client {
             Client::Http(http) => {
                 Failure::failed(format!("interrupted; run {} goes on at {}", begun.turn, http.address()))
                     .hint(format!("`{resume}` watches it to its end, `{stop}` stops it"))
@@ -286,13 +325,18 @@ impl Run<'_> {
                 Failure::failed(format!("stopped in run {}; what is done is kept", begun.turn))
                     .hint(format!("`{resume}` goes on with it, `{stop}` gives it up"))
             }
-        })
+        };
+        if !self.output.json {
+            say(&self.page_line(begun));
+        }
+        Err(left)
     }
 
     /// Looks at the run until it has ended, or waits for somebody who is not there.
     async fn follow(&self, begun: &Begun, view: &mut View) -> Result<Rest, Failure> {
         let route = Route::in_project(self.project, &["turns", &begun.turn])?;
         let (mut told, mut teller) = (false, Teller::new());
+        let mut asked_here = None::<String>;
         loop {
             let seen: Value = self.client.get(&route).await?.parse()?;
             let trace = seen["trace_id"].as_str().unwrap_or_default();
@@ -309,7 +353,7 @@ impl Run<'_> {
                 if let Some(first) = ahead.first() {
                     let failure = self.waits(first, begun, Waiting::Behind);
                     // Nobody else can open the store meanwhile; with a server somebody may answer.
-                    if matches!(self.client, Client::Embedded(_)) {
+                    if matches!(self.client, Client::Embedded(_)) && self.front.is_none() {
                         return Ok(Rest::Waits { turn: seen, asked: ahead, failure });
                     }
                     view.say(&failure);
@@ -318,8 +362,15 @@ impl Run<'_> {
                 let asked = self.ask_people(view).await?;
                 // A turn that was seen at work has come to wait since; it is looked at again.
                 if let Some(first) = asked.first().filter(|_| seen["status"] == "suspended") {
-                    let failure = self.waits(first, begun, Waiting::Itself);
-                    return Ok(Rest::Waits { turn: seen, asked, failure });
+                    if self.front.is_none() {
+                        let failure = self.waits(first, begun, Waiting::Itself);
+                        return Ok(Rest::Waits { turn: seen, asked, failure });
+                    }
+                    // Whoever looks at its page may answer there.
+                    if asked_here.as_deref() != Some(first.call()) {
+                        asked_here = Some(first.call().to_owned());
+                        self.tell_asked(first, view);
+                    }
                 }
             }
             tokio::time::sleep(LOOK_EVERY).await;
@@ -382,7 +433,7 @@ impl Run<'_> {
                 self.output.line("")?;
                 self.output.line(text::words(&card))?;
             }
-            view.inspect(self.project);
+            view.inspect(self.project, &self.page_line(begun));
         }
         if is_success {
             return Ok(());

@@ -137,12 +137,16 @@ impl View {
 
     /// Tells of trouble while the run goes on.
     pub(super) fn say(&self, trouble: &Failure) {
-        let tell = || {
+        self.aside(|| {
             say(&format!("note: {}", clean(&trouble.message)));
             if let Some(hint) = &trouble.hint {
                 advise(hint);
             }
-        };
+        });
+    }
+
+    /// Says something beside the live view.
+    pub(super) fn aside(&self, tell: impl FnOnce()) {
         match &self.bars {
             Some((all, _)) => all.suspend(tell),
             None => tell(),
@@ -212,17 +216,19 @@ impl View {
         self.turns.iter().map(turn).collect()
     }
 
-    /// How to look at what happened.
-    pub(super) fn inspect(&self, project: &str) {
-        let Some(turn) = self.first_agent() else { return };
+    /// How to look at what happened. The last line is the one that shows its page.
+    pub(super) fn inspect(&self, project: &str, page_line: &str) {
         let (asked, project) = (Asked::here(), shell_word(project));
         let whole = |command: String| asked.whole(&format!("{command} --project {project}"));
         say("");
-        say(&format!("{}   shows its calls", whole(format!("cardwire turn steps {turn}"))));
-        say(&format!(
-            "{}   shows what a model was sent, and why",
-            whole("cardwire context show CALL".to_owned())
-        ));
+        if let Some(turn) = self.first_agent() {
+            say(&format!("{}   shows its calls", whole(format!("cardwire turn steps {turn}"))));
+            say(&format!(
+                "{}   shows what a model was sent, and why",
+                whole("cardwire context show CALL".to_owned())
+            ));
+        }
+        say(page_line);
     }
 
     /// A turn that called a model.

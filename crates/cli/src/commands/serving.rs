@@ -2,6 +2,9 @@
 
 use super::{
     egress::Reach,
+    front::{self, Front},
+    open,
+    page::Page,
     unfinished::{self, RunCommands},
     worker,
 };
@@ -10,28 +13,20 @@ use crate::{
     client::{Client, Embedded, Place},
     data_dir::DataDir,
     failure::Failure,
-    open_files,
+    locate, open_files,
     output::Output,
     presence::Presence,
     replays::ByWorker,
     signals::Signals,
     telemetry::metrics,
 };
-use axum::Router;
 use cardwire_egress::Door;
 use cardwire_handoff::Files;
 use cardwire_kernel::Kernel;
 use cardwire_server::{Listening, Room, ServerConfig};
 use cardwire_worker::Elsewhere;
 use metrics_exporter_prometheus::PrometheusHandle;
-use std::{
-    fs,
-    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
-    num::NonZeroU32,
-    path::PathBuf,
-    sync::Arc,
-    time::Duration,
-};
+use std::{fs, net::SocketAddr, num::NonZeroU32, path::PathBuf, sync::Arc, time::Duration};
 use tokio::net::TcpListener;
 
 /// How often the samples of histograms are folded; without it they pile up until somebody reads the metrics.
@@ -43,6 +38,8 @@ pub(crate) struct Serving<'a> {
     pub(crate) dir: &'a DataDir,
     pub(crate) kernel: &'a Arc<Kernel>,
     pub(crate) presence: &'a Presence,
+    /// What it was started for, if somebody wants to look at something.
+    pub(crate) page: Option<Page>,
     /// Certificate chain and key.
     pub(crate) tls: Option<(PathBuf, PathBuf)>,
     pub(crate) allow_hosts: Vec<String>,
@@ -77,26 +74,51 @@ impl Serving<'_> {
             ..ServerConfig::new(env!("CARGO_PKG_VERSION"))
         };
         let router = cardwire_server::router(Arc::clone(self.kernel), config);
-        let inside = Embedded::within(&router, self.kernel, &token, &self.workspace);
+        let asked = locate::given_token()?.unwrap_or_else(|| token.clone());
+        let inside = Embedded::within(&router, self.kernel, &asked, &self.workspace);
         let address = listener
             .local_addr()
             .map_err(|error| Failure::failed(format!("cannot tell the address: {error}")))?;
         let room = Room::within(open_files::raise());
-        let listening = match &self.tls {
-            None => {
-                self.announce("http", address, None)?;
-                Listening::plain(listener, room)
-            }
+        let (scheme, certificate, listening) = match &self.tls {
+            None => ("http", None, Listening::plain(listener, room)),
             Some((cert, key)) => {
                 let listening = Listening::tls(listener, room, cert, key)
                     .map_err(|error| Failure::failed(format!("cannot speak TLS: {error}")))?;
                 let pem = fs::read_to_string(cert).map_err(|error| Failure::file("read", cert, &error))?;
-                self.announce("https", address, Some(pem))?;
-                listening
+                ("https", Some(pem), listening)
             }
         };
-        self.tell_unfinished(inside);
-        self.until_stopped(listening, router, signals).await
+        let place = Place { url: front::address_of(scheme, address), certificate };
+        let mut front = Front::open(self.presence, place, self.reach, listening, router, self.kernel)?;
+        tracing::info!(%address, scheme, data_dir = %self.dir.path().display(), "listening");
+        match &self.page {
+            Some(page) => self.show(page, front.url(), &Client::Embedded(inside)).await?,
+            None => {
+                self.announce(scheme, address, front.url());
+                self.tell_unfinished(inside);
+            }
+        }
+        front.during(signals.next()).await?;
+        tracing::info!("stopping; a second signal stops at once");
+        front.close(signals).await
+    }
+
+    /// Nobody may be reading, which is no reason not to serve.
+    fn announce(&self, scheme: &str, address: SocketAddr, url: &str) {
+        let _ = self.output.line(format_args!("listening on {scheme}://{address}"));
+        let _ = self.output.line(format_args!("the admin token is in {}", self.dir.token_file().display()));
+        let _ = self
+            .output
+            .line(format_args!("look at runs in a browser: {url}/inspect (`cardwire open` signs it in)"));
+    }
+
+    async fn show(&self, page: &Page, url: &str, inside: &Client) -> Result<(), Failure> {
+        open::show(&page.sign_in(url, inside).await?, self.output)?;
+        if !self.output.json {
+            self.output.line("the pages are served from here until Ctrl-C")?;
+        }
+        Ok(())
     }
 
     /// Names the runs that the server before this one left unfinished (F-07). Nobody waits for that.
@@ -144,57 +166,6 @@ impl Serving<'_> {
             }
         });
     }
-
-    /// Connections wait in the listener's queue until they are served, so the address is good before that.
-    fn announce(
-        &self,
-        scheme: &str,
-        address: SocketAddr,
-        certificate: Option<String>,
-    ) -> Result<(), Failure> {
-        let url = format!("{scheme}://{}", reachable(address));
-        self.presence.announce(Place { url, certificate }, self.reach == Reach::Network)?;
-        tracing::info!(%address, scheme, data_dir = %self.dir.path().display(), "listening");
-        // Nobody may be reading, which is no reason not to serve.
-        let _ = self.output.line(format_args!("listening on {scheme}://{address}"));
-        let _ = self.output.line(format_args!("the admin token is in {}", self.dir.token_file().display()));
-        let _ =
-            self.output.line(format_args!("look at runs in a browser: `cardwire open` gives the address"));
-        Ok(())
-    }
-
-    async fn until_stopped(
-        &self,
-        listening: Listening,
-        router: Router,
-        signals: &mut Signals,
-    ) -> Result<(), Failure> {
-        let (stop, stopped) = tokio::sync::oneshot::channel();
-        let until = Box::pin(async { drop(stopped.await) });
-        let mut serving = cardwire_server::serve(listening, router, Arc::clone(self.kernel), until);
-        let failed = |error: std::io::Error| Failure::failed(format!("the server failed: {error}"));
-        tokio::select! {
-            outcome = &mut serving => return outcome.map_err(failed),
-            () = signals.next() => tracing::info!("stopping; a second signal stops at once"),
-        }
-        self.presence.withdraw();
-        let _ = stop.send(());
-        tokio::select! {
-            outcome = &mut serving => outcome.map_err(failed),
-            () = signals.next() => Err(Failure::failed("stopped before every request was answered")
-                .hint("what was committed is kept; whoever had no answer may ask again")),
-        }
-    }
-}
-
-/// Where commands on this machine reach a server that listens on every address.
-fn reachable(address: SocketAddr) -> SocketAddr {
-    let ip = match address.ip() {
-        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
-        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
-        ip @ (IpAddr::V4(_) | IpAddr::V6(_)) => ip,
-    };
-    SocketAddr::new(ip, address.port())
 }
 
 fn fold_metrics(kernel: &Kernel) -> Result<PrometheusHandle, Failure> {

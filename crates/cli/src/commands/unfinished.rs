@@ -4,6 +4,7 @@ use crate::{
     client::Client,
     failure::{Code, Failure},
     hint::Asked,
+    output::{advise, say},
     route::Route,
     text::{cell, shell_word},
 };
@@ -74,6 +75,42 @@ impl Unfinished {
     pub(crate) fn commands(&self, team: Option<&str>) -> RunCommands {
         RunCommands::new(team, &self.project(), &self.session(), &self.turn())
     }
+}
+
+impl Unfinished {
+    /// Whether a worker that comes up would go on with it at once. Where every turn waits for a person nothing goes on.
+    async fn is_at_work(&self, client: &Client) -> Result<bool, Failure> {
+        let turns = |segments: &[&str]| Route::in_project(&self.project(), segments);
+        let turn: Value = client.get(&turns(&["turns", &self.turn()])?).await?.parse()?;
+        let trace = turn["trace_id"].as_str();
+        for status in ["dispatched", "running"] {
+            let route = turns(&["turns"])?.query("trace_id", trace).query("status", Some(status));
+            let found: Value = client.get(&route.query("limit", Some(1))).await?.parse()?;
+            if found["items"].get(0).is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// Names the runs that a server would go on with, and pay for, although it was started to look at the store. Whether there are
+/// any: then the server leaves them as they are.
+pub(super) async fn tell_held(client: &Client) -> Result<bool, Failure> {
+    let (runs, has_more) = runs(client, None).await?;
+    let mut is_held = has_more;
+    if has_more {
+        say(&format!("note: more than {NAMED} runs have not ended; they wait, and no agent runs here"));
+    }
+    for run in &runs {
+        if run.is_at_work(client).await? {
+            is_held = true;
+            let RunCommands { resume, stop } = run.commands(None);
+            say(&format!("note: {}; it waits, and no agent runs here", run.words()));
+            advise(&format!("after Ctrl-C, `{resume}` goes on with it; `{stop}` gives it up"));
+        }
+    }
+    Ok(is_held)
 }
 
 /// Commands for one run, as they can be pasted.

@@ -1,14 +1,17 @@
-//! `cardwire up`: one server, from the first lock to the last commit.
+//! `cardwire up`: one server, from the first lock to the last commit. `cardwire open` starts the same server to look at a store.
 
 use super::{
     context_service::ComposerArgs,
     egress::{EgressArgs, Reach},
     mcp::McpArgs,
+    page::Wanted,
     pmo_service::PmoArgs,
     serving::Serving,
+    unfinished,
     watchdog::WatchdogArgs,
 };
 use crate::{
+    client::{Client, Embedded},
     context::Context,
     data_dir::DataDir,
     failure::Failure,
@@ -17,7 +20,7 @@ use crate::{
     presence::Presence,
     private,
     signals::Signals,
-    store::StoreChoice,
+    store::StoreArgs,
     telemetry::ExportArgs,
     workspace,
 };
@@ -26,7 +29,7 @@ use cardwire_kernel::{Kernel, KernelConfig};
 use cardwire_model::limits;
 use cardwire_store_sqlite::Loss;
 use cardwire_worker::Elsewhere;
-use clap::Args;
+use clap::{Args, Parser};
 use secrecy::{ExposeSecret, SecretString};
 use std::{net::SocketAddr, num::NonZeroU32, path::PathBuf, sync::Arc, time::Duration};
 use tokio::net::{TcpListener, lookup_host};
@@ -36,17 +39,8 @@ pub(crate) struct UpArgs {
     /// Where to listen; port 0 picks a free one.
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7117")]
     listen: String,
-    /// `sqlite` (in the data directory) or `postgres://…`. Put an address with a password into CARDWIRE_STORE:
-    /// arguments can be read by every user of this machine.
-    #[arg(
-        long,
-        value_name = "STORE",
-        env = "CARDWIRE_STORE",
-        hide_env_values = true,
-        default_value = "sqlite",
-        value_parser = StoreChoice::parse
-    )]
-    store: StoreChoice,
+    #[command(flatten)]
+    store: StoreArgs,
     /// Go on with an embedded store that has lost commits, without them. Without this such a store is refused.
     #[arg(long)]
     accept_loss: bool,
@@ -97,9 +91,33 @@ fn default_rate() -> NonZeroU32 {
     NonZeroU32::new(limits::TOKEN_REQUESTS_PER_SECOND).unwrap_or(NonZeroU32::MIN)
 }
 
+impl UpArgs {
+    /// A server that nobody configured, on a free port of this machine.
+    pub(super) fn to_look(store: StoreArgs) -> Result<Self, Failure> {
+        #[derive(Parser)]
+        struct Defaults {
+            #[command(flatten)]
+            up: UpArgs,
+        }
+        let parsed = Defaults::try_parse_from(["cardwire", "--listen", "127.0.0.1:0"]);
+        let Defaults { up } = parsed.map_err(|error| Failure::usage(error.to_string()))?;
+        Ok(Self { store, ..up })
+    }
+}
+
 pub(crate) async fn run(args: UpArgs, context: &Context) -> Result<(), Failure> {
-    let addresses = resolve(&args).await?;
     let _export = logging::start(args.log_format, logging::DEFAULT, Some(&args.export))?;
+    start(args, context, None).await
+}
+
+/// Starts a server, and serves until a signal comes. One that was started to look at something shows that first, and goes on
+/// with no run that would cost money: nobody asked for that.
+pub(super) async fn start(
+    mut args: UpArgs,
+    context: &Context,
+    wanted: Option<&Wanted>,
+) -> Result<(), Failure> {
+    let addresses = resolve(&args).await?;
     let composer = args.composer.config()?;
     let mcp = args.mcp.servers()?;
     let reach = reach(&args, &addresses);
@@ -112,7 +130,19 @@ pub(crate) async fn run(args: UpArgs, context: &Context) -> Result<(), Failure> 
     let mut signals = Signals::listen()?;
     let presence = Presence::claim(dir).await?;
     let loss = if args.accept_loss { Loss::Accepted } else { Loss::Refused };
-    let store = args.store.open(dir, loss).await?;
+    let store = args.store.store.open(dir, loss).await?;
+    let page = match wanted {
+        Some(wanted) => {
+            let looking = Embedded::looking(Arc::clone(&store), dir, Arc::clone(&files)).await?;
+            let looking = Client::Embedded(looking);
+            if unfinished::tell_held(&looking).await? {
+                args.worker_turns = 0;
+                args.watchdog.switch_off();
+            }
+            Some(wanted.page(&looking).await?)
+        }
+        None => None,
+    };
     let listener =
         TcpListener::bind(&addresses[..]).await.map_err(|error| cannot_listen(&args.listen, &error))?;
     let bus = match &args.bus {
@@ -137,6 +167,7 @@ pub(crate) async fn run(args: UpArgs, context: &Context) -> Result<(), Failure> 
         dir,
         kernel: &kernel,
         presence: &presence,
+        page,
         tls: args.tls_cert.zip(args.tls_key),
         allow_hosts: args.allow_hosts,
         rate_limit: args.rate_limit,
@@ -211,7 +242,7 @@ fn cannot_listen(listen: &str, error: &std::io::Error) -> Failure {
 
 /// What an operator should hear once.
 fn warn(args: &UpArgs, dir: &DataDir) {
-    if args.store.shows_password(std::env::args()) {
+    if args.store.store.shows_password(std::env::args()) {
         tracing::warn!(
             "the password in --store can be read by every user of this machine; use CARDWIRE_STORE"
         );

@@ -25,6 +25,7 @@ mod react;
 mod replay;
 mod sequential;
 mod sessions;
+mod shown;
 mod submit;
 mod tools;
 mod unfinished;

@@ -284,15 +284,16 @@ fn why(frame: &Frame, view: &Call, card: &str) -> String {
 fn cache(frame: &Frame, view: &Call) -> Markup {
     html! {
         @if let Some(end) = &view.cache_end {
-            p.cache-end {
-                "Cache ends at " a href={ (frame.path) "?sel=" (end.card) } { (parts::layer_name(&end.layer)) }
-                @match (&end.was, end.is_block) {
-                    (None, _) => ": the call before ended here.",
-                    (Some(_), true) => ": this block is made for each call, and says something else now.",
-                    (Some(_), false) => ": another card stood here.",
+            @if end.was.is_some() {
+                p.cache-end {
+                    "Cache ends at " a href={ (frame.path) "?sel=" (end.card) } { (parts::layer_name(&end.layer)) }
+                    @if end.is_block { ": this block is made for each call, and says something else now." } @else { ": another card stood here." }
                 }
+                p.soft { (text::grouped(end.anew)) " tokens from there on are read anew. What changes from call to call is best placed behind what stays." }
+            } @else {
+                p.good-text { "Nothing broke it: all of the call before stands at the start. "
+                    a href={ (frame.path) "?sel=" (end.card) } { (text::grouped(end.anew)) " tokens" } " are new." }
             }
-            p.soft { (text::grouped(end.anew)) " tokens from there on are read anew. What changes from call to call is best placed behind what stays." }
             @if let Some((then, now)) = &end.texts { div.box.small { (words::compared(&text::cut(then, WORDS), &text::cut(now, WORDS))) } }
             p { a href=(frame.link(&format!("/diff?l={}&r={}", end.before, view.id))) { "All that changed" } }
         }
@@ -331,7 +332,7 @@ fn messages(frame: &Frame, view: &Call) -> Markup {
 }
 
 fn is_cache_end(view: &Call, piece: &Piece) -> bool {
-    view.cache_end.as_ref().is_some_and(|end| piece.card.as_ref() == Some(&end.card))
+    view.cache_end.as_ref().filter(|end| end.was.is_some()).is_some_and(|end| piece.card.as_ref() == Some(&end.card))
 }
 
 fn said(frame: &Frame, view: &Call, piece: &Piece, is_first: bool) -> Markup {

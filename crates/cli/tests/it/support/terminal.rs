@@ -39,7 +39,18 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 impl Home {
     /// Runs a command on a terminal, where a person types. Everything that is shown is its output.
     pub(crate) fn on_terminal(&self, args: &[&str], typed: &[Typed<'_>]) -> Run {
-        let command = self.command(args);
+        self.on_terminal_with(args, &[], typed)
+    }
+
+    /// The same, with variables of the environment.
+    pub(crate) fn on_terminal_with(
+        &self,
+        args: &[&str],
+        variables: &[(&str, &str)],
+        typed: &[Typed<'_>],
+    ) -> Run {
+        let mut command = self.command(args);
+        command.envs(variables.iter().copied());
         let mut player = Command::new("python3");
         player.args(["-c", PLAYER, &serde_json::to_string(typed).unwrap()]);
         player.arg(command.get_program()).args(command.get_args()).current_dir(self.root());

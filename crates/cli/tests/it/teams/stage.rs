@@ -289,7 +289,7 @@ impl Process {
     }
 
     /// Whether it has ended, by itself or by a signal.
-    pub(super) fn has_ended(&mut self) -> bool {
+    pub(crate) fn has_ended(&mut self) -> bool {
         self.child.try_wait().unwrap().is_some()
     }
 
