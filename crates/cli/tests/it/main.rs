@@ -33,6 +33,7 @@ mod telemetry;
 mod tls;
 mod tokens;
 mod told;
+mod told_by_pages;
 mod turns;
 mod turns_crash;
 mod up;

@@ -54,6 +54,17 @@ pub(crate) fn host(address: &str) -> &str {
 
 /// What a browser does with an address that signs it in: posts the code, and follows with the cookie.
 pub(crate) fn browse(address: &str) -> Reply {
+    let (host, cookie, target) = sign_in(address);
+    look(host, &cookie, target)
+}
+
+/// A page, for a browser that is signed in.
+pub(crate) fn look(host: &str, cookie: &str, path: &str) -> Reply {
+    exchange(host, format!("GET {path} HTTP/1.0\r\nhost: {host}\r\ncookie: {cookie}\r\n\r\n").as_bytes())
+}
+
+/// Posts the code of an address. Gives the host, the cookie and the page that the address leads to.
+pub(crate) fn sign_in(address: &str) -> (&str, String, &str) {
     let (page, code) = address.split_once('#').unwrap();
     let (host, target) = (host(address), page.split_once("?target=").unwrap().1);
     let form = format!("code={code}&target={target}");
@@ -63,7 +74,7 @@ pub(crate) fn browse(address: &str) -> Reply {
         exchange(host, format!("{head}{kind}\r\ncontent-length: {}\r\n\r\n{form}", form.len()).as_bytes());
     assert_eq!((signed_in.status, signed_in.header("location")), (303, Some(target)), "{signed_in:?}");
     let cookie = signed_in.header("set-cookie").unwrap().split(';').next().unwrap();
-    exchange(host, format!("GET {target} HTTP/1.0\r\nhost: {host}\r\ncookie: {cookie}\r\n\r\n").as_bytes())
+    (host, cookie.to_owned(), target)
 }
 
 #[test]

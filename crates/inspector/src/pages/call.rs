@@ -332,7 +332,10 @@ fn messages(frame: &Frame, view: &Call) -> Markup {
 }
 
 fn is_cache_end(view: &Call, piece: &Piece) -> bool {
-    view.cache_end.as_ref().filter(|end| end.was.is_some()).is_some_and(|end| piece.card.as_ref() == Some(&end.card))
+    view.cache_end
+        .as_ref()
+        .filter(|end| end.was.is_some())
+        .is_some_and(|end| piece.card.as_ref() == Some(&end.card))
 }
 
 fn said(frame: &Frame, view: &Call, piece: &Piece, is_first: bool) -> Markup {
