@@ -29,8 +29,13 @@ fn in_05_markdown_alone_tells_why_the_searcher_did_not_see_the_budget() {
         let runs = server.get("/projects/research/outlines").json();
         let run = runs["items"][0]["agent_turn_id"].as_str().unwrap().to_owned();
         let steps = server.get("/projects/research/state/steps?limit=100").json();
-        let calls: Vec<&Value> =
-            steps["items"].as_array().unwrap().iter().rev().filter(|step| step["call_id"].is_string()).collect();
+        let calls: Vec<&Value> = steps["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .rev()
+            .filter(|step| step["call_id"].is_string())
+            .collect();
         let first = calls[0]["call_id"].as_str().unwrap();
         let searcher = calls.iter().find(|call| call["agent_turn_id"] != calls[0]["agent_turn_id"]).unwrap();
         let searcher = searcher["call_id"].as_str().unwrap();

@@ -4,8 +4,9 @@ use cardwire_api::turns::TurnStatus;
 use cardwire_inspector::{pages::call::Piece, parts, text};
 use cardwire_kernel::{CallEntry, ExpandedCall, Kernel, KernelError, OutlinedTurn, composer::cost};
 use cardwire_model::{AgentId, Card, CardId, Layer, ProjectId, Timestamp};
+use futures_util::future::try_join_all;
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
 };
 
@@ -110,14 +111,17 @@ pub(super) async fn names<'a>(
     project: &ProjectId,
     agents: impl Iterator<Item = &'a AgentId>,
 ) -> Result<Names, KernelError> {
+    let agents: Vec<AgentId> = agents.cloned().collect::<BTreeSet<_>>().into_iter().take(NAMED).collect();
     let mut names = Names::new();
-    for agent in agents {
-        if names.len() < NAMED && !names.contains_key(agent) {
-            names.insert(agent.clone(), name(kernel, project, agent).await?);
-        }
+    for agents in agents.chunks(NAMED_AT_ONCE) {
+        let found = try_join_all(agents.iter().map(|agent| name(kernel, project, agent))).await?;
+        names.extend(agents.iter().cloned().zip(found));
     }
     Ok(names)
 }
+
+/// Agents whose rows are read side by side.
+const NAMED_AT_ONCE: usize = 16;
 
 /// The name of an agent.
 pub(super) async fn name(kernel: &Kernel, project: &ProjectId, id: &AgentId) -> Result<String, KernelError> {
