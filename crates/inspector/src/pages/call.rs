@@ -317,19 +317,24 @@ fn messages(frame: &Frame, view: &Call) -> Markup {
     let mut seen: Vec<&str> = vec![];
     html! {
         @if view.messages.is_empty() { p.note.bad { "The request cannot be rendered again, so that its messages are not known." } }
-        @for message in &view.messages {
-            div.message {
-                h3 { (message.role) }
-                @for piece in &message.pieces {
-                    @let is_first = !seen.contains(&piece.layer.as_str());
-                    ({ seen.push(&piece.layer); "" })
-                    @if is_cache_end(view, piece) { p.cache-end { "Cache ends here: this card is another one than in the call before" } }
-                    (said(frame, view, piece, is_first))
+        @for messages in view.messages.chunks(CHUNK) {
+            div.chunk { @for message in messages {
+                div.message {
+                    h3 { (message.role) }
+                    @for piece in &message.pieces {
+                        @let is_first = !seen.contains(&piece.layer.as_str());
+                        ({ if is_first { seen.push(&piece.layer); } "" })
+                        @if is_cache_end(view, piece) { p.cache-end { "Cache ends here: this card is another one than in the call before" } }
+                        (said(frame, view, piece, is_first))
+                    }
                 }
-            }
+            } }
         }
     }
 }
+
+/// Messages and ranges of bytes that are laid out together when they are seen (IN-06).
+const CHUNK: usize = 100;
 
 fn is_cache_end(view: &Call, piece: &Piece) -> bool {
     view.cache_end
@@ -357,11 +362,13 @@ fn bytes(frame: &Frame, view: &Call) -> Markup {
         p.soft { "Each colour is the layer that the bytes come from; grey is the request itself. Together they are what was sent, byte for byte." }
         p { button data-copy-text=".bytes" { "Copy" } }
         div.bytes.box data-sha256=(view.sha256) {
-            @for span in &view.spans {
-                @match &span.card {
-                    Some(card) => a class={ "span l-" (span.layer) } href={ (frame.path) "?tab=bytes&sel=" (card) } { (span.text) },
-                    None => span class={ "span l-" (span.layer) } { (span.text) },
-                }
+            @for spans in view.spans.chunks(CHUNK) {
+                div.chunk { @for span in spans {
+                    @match &span.card {
+                        Some(card) => a class={ "span l-" (span.layer) } href={ (frame.path) "?tab=bytes&sel=" (card) } { (span.text) },
+                        None => span class={ "span l-" (span.layer) } { (span.text) },
+                    }
+                } }
             }
         }
     }

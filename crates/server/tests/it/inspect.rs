@@ -130,7 +130,7 @@ async fn in_05_every_page_of_a_run_is_there_with_its_twins(api: Api) {
     let page = look(&api, &cookie, &format!("/inspect/p/p1/calls/{call}?tab=bytes")).await.text;
     let (_, bytes) = page.split_once("data-sha256=").unwrap();
     let (_, bytes) = bytes.split_once('>').unwrap();
-    let (bytes, _) = bytes.split_once("</div>").unwrap();
+    let (bytes, _) = bytes.split_once("</section>").unwrap();
     let mut plain = String::new();
     let mut within = false;
     for letter in bytes.chars() {
