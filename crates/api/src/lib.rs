@@ -22,6 +22,7 @@ pub mod events;
 pub mod experience;
 pub mod explain;
 pub mod finish;
+pub mod handed;
 pub mod handoffs;
 pub mod handover;
 pub mod knowledge;

@@ -124,6 +124,7 @@ pub enum Op {
     DeleteHandoffType,
     ListOutlines,
     GetOutline,
+    GetHandover,
     ListBoxes,
     ListCards,
     ListCardBoxes,

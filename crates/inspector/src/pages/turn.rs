@@ -40,6 +40,8 @@ pub struct Turn {
     pub questions: Vec<super::runs::Question>,
     /// What it has cost.
     pub spent: Spent,
+    /// What it belongs to: what that is called, and where it is below the project.
+    pub belongs: Vec<(String, String)>,
     /// When it was accepted.
     pub began: Timestamp,
     /// When it ended.
@@ -82,6 +84,7 @@ pub fn show(frame: &Frame, view: &Turn) -> Markup {
         @if let Some(worker) = &view.worker { span { "worker " b { (worker) } } }
     };
     let acts = html! {
+        a.button href=(frame.link(&format!("/handovers/{}", view.id))) { "What it was handed" }
         a.button href=(frame.link(&format!("/runs/{}?sel={}", view.run, view.id))) { "In its run" }
         @if view.ended.is_none() && frame.may_write {
             form method="post" action=(frame.link(&format!("/turns/{}/stop", view.id))) { button { "Stop" } }
@@ -100,6 +103,10 @@ pub fn show(frame: &Frame, view: &Turn) -> Markup {
                 h3 { "Sent by" }
                 p { a href=(frame.link(&format!("/turns/{turn}"))) { (text::agent(agent)) } " · "
                     a href=(frame.link(&format!("/diff?l={turn}&r={}", view.id))) { "what each of them saw" } }
+            }
+            @if !view.belongs.is_empty() {
+                h3 { "Belongs to" }
+                @for (name, place) in &view.belongs { p { a href=(frame.link(place)) { (name) } } }
             }
             h3 { "Boxes" }
             table.plain {

@@ -12,7 +12,7 @@ use cardwire_inspector::{
     text,
 };
 use cardwire_kernel::OutlinedTurn;
-use cardwire_model::{AgentId, BoxId, CardId, Generation, Invalid, TurnId, limits};
+use cardwire_model::{AgentId, BatchId, BoxId, CardId, Generation, Invalid, TurnId, limits};
 
 /// One card.
 pub(super) async fn card(visit: Visit, id: &str) -> Answer {
@@ -172,7 +172,12 @@ pub(super) async fn search(visit: Visit) -> Answer {
     if let Ok(agent) = wanted.parse::<AgentId>()
         && kernel.agent(project, &agent).await.is_ok()
     {
-        places.push((format!("Agent {wanted}"), visit.link("/agents")));
+        places.push((format!("Agent {wanted}"), visit.link(&format!("/agents/{wanted}"))));
+    }
+    if let Ok(batch) = wanted.parse::<BatchId>()
+        && kernel.batch(project, batch).await.is_ok()
+    {
+        places.push((format!("Batch {wanted}"), visit.link(&format!("/batches/{wanted}"))));
     }
     let view = search::Search {
         text: wanted.clone(),

@@ -1,11 +1,11 @@
-//! Projects, runs and turns, and what can be done about them.
+//! Runs and turns, and what can be done about them.
 
 use super::{
     Form, answer,
     calls::withheld,
     field,
     gather::{self, Names},
-    see,
+    nouns, see,
     visit::{Format, Visit},
 };
 use crate::{
@@ -15,36 +15,14 @@ use crate::{
 use cardwire_api::{ErrorCode, parse, turns::TurnStatus};
 use cardwire_inspector::{
     Section, markdown,
-    pages::{run, runs, sign_in, turn},
+    pages::{run, runs, turn},
     text,
 };
 use cardwire_kernel::{
     Kernel, KernelError, Outline, OutlinedTurn, RunView,
     protocol::turn::question::{Asks, Question},
 };
-use cardwire_model::{CardId, InboxId, ProjectId, Realm, Timestamp, TurnId, TurnPayload, limits};
-
-/// The projects that the session reaches.
-pub(super) async fn projects(visit: Visit) -> Answer {
-    if answer::wants_twin(&visit) {
-        let format = visit.format;
-        return answer::with_twins(format, "Projects", visit.api(&[], &[]), http::projects::list).await;
-    }
-    let kernel = &visit.request.state.kernel;
-    let found = match &visit.request.by()?.token.realm {
-        Realm::Project(id) => vec![kernel.live_project(id).await?],
-        Realm::System => kernel.list_projects(None, limits::PAGE_MAX).await?,
-    };
-    let project = |project: &cardwire_model::Project| sign_in::Project {
-        id: project.id.to_string(),
-        title: project.title.clone(),
-    };
-    let projects: Vec<_> = found.iter().map(project).collect();
-    Ok(answer::html(sign_in::projects(
-        &visit.frame(Section::Elsewhere, "Whose agents do you want to see?", vec![]),
-        &projects,
-    )))
-}
+use cardwire_model::{CardId, InboxId, ProjectId, Timestamp, TurnId, TurnPayload, limits};
 
 /// The runs of a project.
 pub(super) async fn list(visit: Visit) -> Answer {
@@ -387,6 +365,7 @@ pub(super) async fn turn(visit: Visit, id: &str) -> Answer {
             .collect()
     };
     let mut boxes = vec![("given", seen.context_box.to_string()), ("written", seen.output_box.to_string())];
+    let belongs = nouns::belongs(item, payload.as_ref());
     boxes.extend(payload.map(|payload| ("profile", payload.profile_box.to_string())));
     let run_root = root_of(kernel, project, turn_id).await?;
     let parent = match item.parent_turn {
@@ -411,6 +390,7 @@ pub(super) async fn turn(visit: Visit, id: &str) -> Answer {
         steps: this.steps.iter().map(step).collect(),
         questions: kernel.questions(project, turn_id).await?.into_iter().map(question).collect(),
         spent: gather::spent(this.spent),
+        belongs,
         began: item.created_at,
         ended: item.ended.as_ref().map(|ended| ended.at),
         now: visit.now,
