@@ -23,6 +23,7 @@ pub mod experience;
 pub mod explain;
 pub mod finish;
 pub mod forks;
+pub mod handed;
 pub mod handoffs;
 pub mod handover;
 pub mod knowledge;

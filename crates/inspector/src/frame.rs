@@ -19,18 +19,21 @@ pub enum Section {
     Events,
     /// The audit chain.
     Audit,
+    /// What else a project keeps: sessions, batches, packages, documents.
+    More,
     /// None of them.
     Elsewhere,
 }
 
 impl Section {
-    const IN_BAR: [(Self, &'static str, &'static str); 6] = [
+    const IN_BAR: [(Self, &'static str, &'static str); 7] = [
         (Self::Runs, "Runs", ""),
         (Self::Agents, "Agents", "/agents"),
         (Self::Cards, "Cards", "/search"),
         (Self::Cost, "Cost", "/cost"),
         (Self::Events, "Events", "/events"),
         (Self::Audit, "Audit", "/audit"),
+        (Self::More, "More", "/more"),
     ];
 }
 

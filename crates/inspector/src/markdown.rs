@@ -1,5 +1,9 @@
 //! The same pages as Markdown, for another agent to read (IN-05).
 
+mod nouns;
+
+pub use nouns::{batch, handover, session};
+
 use crate::{
     pages::{
         call::Call,

@@ -76,19 +76,56 @@ pub fn spent_facts(spent: &Spent) -> Markup {
 
 /// A word of the vocabulary that explains itself on hover or focus (IN-08).
 pub fn word(word: &str) -> Markup {
-    let meaning = match word {
-        "card" => "An immutable fact: what somebody said, was told, called or received.",
-        "box" => "An ordered list of references to cards.",
-        "handover" => "The rules by which one agent is given cards of another.",
-        "batch" => "The children of one fork, which are joined again.",
-        "recipe" => "Named rules of a handover.",
-        "lease" => "The right of one worker to act for a turn, until it ends or is taken away.",
-        "epoch" => "A number that rises with every lease: writes with an older one are refused.",
-        "generation" => "A rewrite of a box makes a new generation; older ones stay readable.",
-        _ => return html! { (word) },
-    };
+    let Some(meaning) = meaning(word) else { return html! { (word) } };
     html! { abbr title=(meaning) tabindex="0" { (word) } }
 }
+
+/// What a word means, in those of the glossary (docs/concepts.md).
+pub(crate) fn meaning(word: &str) -> Option<&'static str> {
+    GLOSSARY.iter().find(|(known, _)| *known == word).map(|(_, meaning)| *meaning)
+}
+
+/// Words that pages explain. A test holds them against the glossary.
+const GLOSSARY: [(&str, &str); 35] = [
+    ("agent", "A participant with a name, a profile and an inbox."),
+    ("batch", "One fork: several children that were started together and are joined once."),
+    ("box", "An ordered list of references to cards."),
+    ("card", "An immutable fact with an id, a content, a type and a role."),
+    ("checkpoint", "The state of a session after one change."),
+    ("compaction", "Putting a summary in the place of older messages of a session."),
+    ("context box", "The box that a turn reads."),
+    ("deliverable", "The card that ends a turn and says what came of it."),
+    ("document", "A text that was added to a project, in sections that can be searched."),
+    ("epoch", "The number of a lease; it rises with every lease and whenever a turn is taken away."),
+    ("event", "An entry of the durable event log, with a position."),
+    ("fence", "The check that a write carries the live turn and its epoch."),
+    ("generation", "A version of a box; a rewrite makes a new one."),
+    ("grant", "An agent's permission to hand on a box."),
+    ("handover", "The rules by which a context box is packed."),
+    ("inbox", "The queue of one agent's turns."),
+    ("join", "Closing a batch and answering the call that forked it."),
+    ("knowledge", "Documents that were added to a project and can be searched."),
+    ("layer", "A named part of what a model is sent."),
+    ("lease", "The right of one worker to work on one turn at one epoch."),
+    ("manifest", "The record of one model call: cards, blocks, tokens, reasons and the request's hash."),
+    ("omission", "What a request has no room for, with the reason."),
+    ("output box", "The box that a turn writes."),
+    ("package", "Files handed over by their paths, with an index."),
+    ("parent pointer", "The last card of a packed box, which names the agent that handed over."),
+    ("process", "The way in which the agents of a team work together."),
+    ("profile", "What an agent is: prompt, model, tools and worker target."),
+    ("recipe", "A handover with a name."),
+    ("session", "What is remembered of a conversation over many turns."),
+    ("task", "One child of a batch."),
+    ("team", "Agents, a process and a model in one file."),
+    ("token budget", "How many tokens a reader of a package takes at most."),
+    ("turn", "One leased piece of work of one agent."),
+    (
+        "watchdog",
+        "The part of the server that notices what is late: unclaimed turns, silent workers, deadlines.",
+    ),
+    ("worker target", "The name by which workers and agents find each other."),
+];
 
 /// A layer of a request with its tokens.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -165,5 +202,21 @@ pub fn empty(why: &str, command: Option<&str>) -> Markup {
             p { (why) }
             @if let Some(command) = command { pre { (command) } }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// IN-08
+    #[test]
+    fn a_word_is_explained_as_the_glossary_has_it() {
+        let glossary = include_str!("../../../docs/concepts.md");
+        for (word, meaning) in GLOSSARY {
+            assert!(glossary.contains(&format!("| {word} | {meaning} |")), "{word}");
+            assert!(super::word(word).into_string().starts_with("<abbr title="), "{word}");
+        }
+        assert!(GLOSSARY.is_sorted() && word("nonsense").into_string() == "nonsense");
     }
 }

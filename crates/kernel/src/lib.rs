@@ -60,7 +60,10 @@ pub use sessions::{
     CheckpointView, CompactRequest, Compacted, CompactionPrompt, Earlier, SessionView, Summariser,
     SummaryAnswer, SummaryRequest, Window,
 };
-pub use survey::{CardBoxes, CardCalls, FoundCards, Holder, Outline, OutlinedTurn, RunView, SentCard};
+pub use survey::{
+    CardBoxes, CardCalls, Compared, FoundCards, Handed, Holder, Now, Outline, OutlinedTurn, Packing, RunView,
+    SentCard,
+};
 pub use tokens::{AdminError, Minted};
 pub use turns::{
     Chunk, ClaimRequest, Held, Hydrated, LiveTurn, LiveTurns, NewProfile, NewTurnCard, Place, Recover,

@@ -4,11 +4,13 @@
 //! when it stopped there.
 
 mod found;
+mod handed;
 mod holders;
 mod outline;
 mod sent;
 
 pub use found::FoundCards;
+pub use handed::{Compared, Handed, Now, Packing};
 pub use holders::{CardBoxes, Holder};
 pub use outline::{Outline, OutlinedTurn, RunView};
 pub use sent::{CardCalls, SentCard};

@@ -1,5 +1,6 @@
 //! Handover: what one agent gives another, packed into a box by explicit rules (SPEC.md, Packing).
 
+pub mod again;
 pub mod pack;
 pub mod profile;
 pub mod recipe;

@@ -9,6 +9,7 @@ mod calls;
 mod facts;
 mod gather;
 mod logs;
+mod nouns;
 mod run;
 mod runs;
 mod session;
@@ -92,7 +93,8 @@ async fn show(visit: Visit) -> Result<Response, ApiError> {
     let place: Vec<String> = visit.place.clone();
     let place: Vec<&str> = place.iter().map(String::as_str).collect();
     match place[..] {
-        [] => runs::projects(visit).await,
+        [] => nouns::home::projects(visit).await,
+        ["system"] => nouns::system::show(visit).await,
         ["session"] => session::page(visit),
         ["p", _] => runs::list(visit).await,
         ["p", _, "stream"] => logs::stream(visit).await,
@@ -107,7 +109,22 @@ async fn show(visit: Visit) -> Result<Response, ApiError> {
         ["p", _, "cards", id] => facts::card(visit, id).await,
         ["p", _, "search"] => facts::search(visit).await,
         ["p", _, "cost"] => logs::cost(visit).await,
-        ["p", _, "agents"] => logs::agents(visit).await,
+        ["p", _, "handovers", turn] => nouns::handover::show(visit, turn).await,
+        ["p", _, "batches"] => nouns::batch::list(visit).await,
+        ["p", _, "batches", batch] => nouns::batch::show(visit, batch).await,
+        ["p", _, "agents"] => nouns::agent::list(visit).await,
+        ["p", _, "agents", agent] => nouns::agent::show(visit, agent).await,
+        ["p", _, "sessions"] => nouns::session::list(visit).await,
+        ["p", _, "sessions", session] => nouns::session::show(visit, session).await,
+        ["p", _, "handoffs"] => nouns::package::list(visit).await,
+        ["p", _, "handoffs", package] => nouns::package::show(visit, package).await,
+        ["p", _, "teams"] => nouns::document::teams(visit).await,
+        ["p", _, "teams", team] => nouns::document::team(visit, team).await,
+        ["p", _, "recipes"] => nouns::document::recipes(visit).await,
+        ["p", _, "recipes", recipe] => nouns::document::recipe(visit, recipe).await,
+        ["p", _, "knowledge"] => nouns::document::sources(visit).await,
+        ["p", _, "knowledge", "document"] => nouns::document::source(visit).await,
+        ["p", _, "more"] => nouns::home::more(visit).await,
         ["p", _, "events"] => logs::events(visit).await,
         ["p", _, "audit"] => logs::audit(visit).await,
         _ => Err(ApiError::new(ErrorCode::NotFound, "there is no such page")),
@@ -125,6 +142,8 @@ async fn act(visit: Visit, form: &Form) -> Result<Response, ApiError> {
         ["p", _, "turns", turn, "answer"] => turns::reply(visit, turn, form).await,
         ["p", _, "boxes", id, "fork"] => facts::fork_box(visit, id).await,
         ["p", _, "turns", turn, "fork"] => turns::fork(visit, turn, form).await,
+        ["p", _, "batches", batch, "cancel"] => nouns::batch::cancel(visit, batch).await,
+        ["p", _, "sessions", session, "restore"] => nouns::session::restore(visit, session, form).await,
         _ => Err(ApiError::new(ErrorCode::NotFound, "there is nothing to do here")),
     }
 }

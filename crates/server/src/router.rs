@@ -292,6 +292,7 @@ fn dispatch(op: Op, request: crate::request::Request) -> BoxFuture<'static, Answ
         Op::ValidateHandoff | Op::ValidateProjectHandoff => Box::pin(http::handoffs::validate(request)),
         Op::PackHandoff => Box::pin(http::handoffs::pack(request)),
         Op::ListOutlines => Box::pin(http::survey::runs(request)),
+        Op::GetHandover => Box::pin(http::survey::handed(request)),
         Op::GetOutline => Box::pin(http::survey::outline(request)),
         Op::ListBoxes => Box::pin(http::survey::boxes(request)),
         Op::ListCards => Box::pin(http::survey::cards(request)),

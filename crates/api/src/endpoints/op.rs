@@ -126,6 +126,7 @@ pub enum Op {
     DeleteHandoffType,
     ListOutlines,
     GetOutline,
+    GetHandover,
     ListBoxes,
     ListCards,
     ListCardBoxes,

@@ -3,6 +3,7 @@
 use super::{CURSOR, Endpoint, LIMIT, Op, get, json, post, text};
 use crate::{
     Access,
+    handed::HandedOut,
     survey::{BoxList, CardList, HolderList, InspectorCodeOut, OutlineOut, RunList, SentCardList},
 };
 use cardwire_model::Scope::Read;
@@ -22,6 +23,13 @@ pub(super) const ENDPOINTS: &[Endpoint] = &[
         Access::Project(Read),
         "A turn and all turns below it: who did what when, and what it cost.",
         json::<OutlineOut>(),
+    ),
+    get(
+        Op::GetHandover,
+        "/projects/{project_id}/turns/{agent_turn_id}/handover",
+        Access::Project(Read),
+        "What a turn was handed and by which rules, what its sender knew and kept, and what the same rules would pack now.",
+        json::<HandedOut>(),
     ),
     get(
         Op::ListBoxes,

@@ -1,16 +1,7 @@
-//! Signing in, the projects, and what went wrong.
+//! Signing in, the session, and what went wrong.
 
-use crate::{Body, Frame, page, parts, text};
+use crate::{Body, Frame, page};
 use maud::{Markup, html};
-
-/// A project in the list.
-#[derive(Debug, Clone)]
-pub struct Project {
-    /// Its name.
-    pub id: String,
-    /// Its title.
-    pub title: Option<String>,
-}
 
 /// Where a person signs in: by a code in the address, which a script posts, or by a token.
 pub fn sign_in(frame: &Frame, wrong: Option<&str>, target: &str) -> Markup {
@@ -49,24 +40,6 @@ pub fn session(frame: &Frame, reach: &str, left: &str) -> Markup {
         }
     };
     page(frame, Body { work: Some(work), ..Body::default() })
-}
-
-/// The projects that the session reaches.
-pub fn projects(frame: &Frame, projects: &[Project]) -> Markup {
-    let facts = html! { (parts::fact(text::plural(projects.len() as u64, "project"), "")) };
-    let work = html! {
-        section.work aria-label="Projects" {
-            @if projects.is_empty() {
-                (parts::empty("There is no project yet. Run a team, which makes one:", Some("cardwire run examples/teams/research.yaml \"Where should our measurements be kept?\"")))
-            } @else {
-                table.list { thead { tr { th scope="col" { "Project" } } } tbody { @for project in projects { tr { td {
-                    a.title href={ "/inspect/p/" (project.id) } { (project.title.as_deref().unwrap_or(&project.id)) }
-                    span.soft { (project.id) }
-                } } } } }
-            }
-        }
-    };
-    page(frame, Body { facts: Some(facts), work: Some(work), ..Body::default() })
 }
 
 /// What went wrong, why, and what to do.

@@ -50,6 +50,8 @@ pub struct Turn {
     pub leased: Option<Timestamp>,
     /// Writes that were refused because it was given to somebody else: when, and what was said.
     pub refusals: Vec<(Timestamp, String)>,
+    /// What it belongs to: what that is called, and where it is below the project.
+    pub belongs: Vec<(String, String)>,
     /// When it was accepted.
     pub began: Timestamp,
     /// When it ended.
@@ -96,6 +98,7 @@ pub fn show(frame: &Frame, view: &Turn) -> Markup {
             a.button href=(frame.link(&format!("/diff?l={original}&r={}", view.id))) { "Compare with the original" }
         }
         @if view.ended.is_some() { a.button href=(frame.link(&format!("/turns/{}/replay", view.id))) { "Replay" } }
+        a.button href=(frame.link(&format!("/handovers/{}", view.id))) { "What it was handed" }
         a.button data-parent href=(frame.link(&format!("/runs/{}?sel={}", view.run, view.id))) { "In its run" }
         @if view.ended.is_none() && frame.may_write {
             form method="post" action=(frame.link(&format!("/turns/{}/stop", view.id))) { button { "Stop" } }
@@ -115,6 +118,10 @@ pub fn show(frame: &Frame, view: &Turn) -> Markup {
                 h3 { "Sent by" }
                 p { a href=(frame.link(&format!("/turns/{turn}"))) { (text::agent(agent)) } " · "
                     a href=(frame.link(&format!("/diff?l={turn}&r={}", view.id))) { "what each of them saw" } }
+            }
+            @if !view.belongs.is_empty() {
+                h3 { "Belongs to" }
+                @for (name, place) in &view.belongs { p { a href=(frame.link(place)) { (name) } } }
             }
             h3 { "Boxes" }
             table.plain {

@@ -84,7 +84,7 @@ impl Kernel {
     }
 
     /// The last call that a turn made, and how many cards it had written by then.
-    pub(super) async fn last_call(
+    pub(crate) async fn last_call(
         &self,
         project: &ProjectId,
         turn: TurnId,

@@ -11,7 +11,10 @@ use cardwire_model::{
     CancelFlag, Card, CardId, Embedding, Hash256, Keys, Namespace, PassageKind, ProjectId, Realm, Shelf,
     limits,
 };
-use cardwire_protocol::knowledge::{self, Part, Section, TakeIn, TakenIn};
+use cardwire_protocol::{
+    Rejection,
+    knowledge::{self, Part, Section, TakeIn, TakenIn},
+};
 use cardwire_store::{CommitError, Hit, SearchQuery};
 use std::{
     collections::{BTreeMap, HashMap},
@@ -171,6 +174,38 @@ impl Kernel {
         }
         let view = |(source_id, parts)| SourceView { source_id, parts };
         Ok(sources.into_iter().take(limit).map(view).collect())
+    }
+
+    /// The cards of the sections of a document, in order.
+    pub async fn sections_of_source(
+        &self,
+        project: &ProjectId,
+        namespace: &Namespace,
+        source_id: &str,
+    ) -> Result<Vec<CardId>, KernelError> {
+        knowledge::check_source(source_id)?;
+        let (shelf, mut sections) = (knowledge::shelf(namespace), vec![]);
+        // Whatever begins a name comes before it.
+        let mut before = source_id.to_owned();
+        before.pop();
+        let mut after = (!before.is_empty()).then_some((before, u32::MAX));
+        loop {
+            let page = self.store.passages(project, &shelf, after.as_ref(), limits::PAGE_MAX).await?;
+            let last = page.last().map(|last| (last.source.clone(), last.part));
+            let is_over = page.len() < limits::PAGE_MAX
+                || last.as_ref().is_some_and(|(source, _)| source.as_str() > source_id);
+            let of_source = page.into_iter().filter(|passage| passage.source == source_id);
+            sections.extend(of_source.map(|passage| passage.card_id));
+            if is_over {
+                break;
+            }
+            after = last;
+        }
+        sections.dedup();
+        if sections.is_empty() {
+            return Err(Rejection::NotFound { what: "document", id: source_id.to_owned() }.into());
+        }
+        Ok(sections)
     }
 
     /// The sections that fit a query best. A blank query finds nothing.

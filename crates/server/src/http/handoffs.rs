@@ -14,8 +14,8 @@ use cardwire_api::{
     workspace::PackageOut,
 };
 use cardwire_handoff::{
-    CheckOptions, Checked, Fingerprints, HashAllowance, Package, Problem, SafePath, Types, check_report,
-    is_report, keep_complete_index, load_accepted, package_from_directory,
+    CheckOptions, Checked, Fingerprints, HashAllowance, Load, LoadRequest, Package, Problem, SafePath, Types,
+    check_report, is_report, keep_complete_index, load_accepted, package_from_directory,
 };
 use cardwire_kernel::{
     Done, HandoffView, KernelError, NewHandoff, Results,
@@ -148,17 +148,26 @@ pub(crate) async fn load(request: Request) -> Answer {
     let body: LoadIn = if request.body.is_empty() { LoadIn::default() } else { request.body().await? };
     let wanted = body.into_request()?;
     let view = view(&request).await?;
-    let (package, _) = stored(&view)?;
-    let root = Root::of_accepted(&request, &view, package.roots()).await?;
-    let documents = request.state.kernel.handoff_files(request.project()?, &view).await?;
+    let loaded = loaded(&request, &view, wanted).await?;
+    respond::ok(&LoadOut::new(view.id.to_string(), loaded))
+}
+
+/// What is loaded of a package.
+pub(crate) async fn loaded(
+    request: &Request,
+    view: &HandoffView,
+    wanted: LoadRequest,
+) -> Result<Load, ApiError> {
+    let (package, _) = stored(view)?;
+    let root = Root::of_accepted(request, view, package.roots()).await?;
+    let documents = request.state.kernel.handoff_files(request.project()?, view).await?;
     let report = view.report_sha256.clone();
     let lengths = view.file_bytes.clone();
     let load = move || {
         let accepted = Fingerprints::read(report.as_deref(), &lengths, &documents);
         Ok(load_accepted(&package, &*root.files, &wanted, &accepted)?)
     };
-    let loaded = request.state.workspace.look(load).await?;
-    respond::ok(&LoadOut::new(view.id.to_string(), loaded))
+    request.state.workspace.look(load).await
 }
 
 /// What agents ask for who send a directory.
@@ -302,13 +311,13 @@ fn type_of(package: &Value) -> Option<&str> {
     package["handoff_type"].as_str()
 }
 
-async fn view(request: &Request) -> Result<HandoffView, ApiError> {
+pub(crate) async fn view(request: &Request) -> Result<HandoffView, ApiError> {
     let id: ResourceName = request.param("handoff_id")?;
     Ok(request.state.kernel.handoff(request.project()?, &id).await?)
 }
 
 /// A package that was accepted, with what can be said of it without looking at files.
-fn stored(view: &HandoffView) -> Result<(Package, Vec<Problem>), ApiError> {
+pub(crate) fn stored(view: &HandoffView) -> Result<(Package, Vec<Problem>), ApiError> {
     let package = view.card.content.to_value();
     let mut types = Types::built_in();
     if let Some(name) = type_of(&package).filter(|name| !types.knows(name)) {

@@ -106,13 +106,21 @@ pub(crate) async fn steps(request: Request) -> Answer {
 }
 
 /// A place among rows that are listed by when they were made.
-pub(super) fn dated_cursor((at, id): (Timestamp, &impl Display)) -> String {
+pub(crate) fn dated_cursor((at, id): (Timestamp, &impl Display)) -> String {
     format!("{}.{id}", at.micros())
 }
 
 pub(super) fn dated_place<T: FromStr>(request: &Request) -> Result<Option<(Timestamp, T)>, Invalid> {
-    let Some(cursor) = request.text("cursor") else { return Ok(None) };
-    let wrong = || Invalid::field("cursor", "must be a `next_cursor`");
+    place_of("cursor", request.text("cursor"))
+}
+
+/// The place that a cursor of this field names.
+pub(crate) fn place_of<T: FromStr>(
+    field: &str,
+    cursor: Option<&str>,
+) -> Result<Option<(Timestamp, T)>, Invalid> {
+    let Some(cursor) = cursor else { return Ok(None) };
+    let wrong = || Invalid::field(field, "must be a `next_cursor`");
     let (micros, id) = cursor.split_once('.').ok_or_else(wrong)?;
     let at = micros.parse().map_err(|_| wrong())?;
     Ok(Some((Timestamp::from_micros(at), id.parse().map_err(|_| wrong())?)))

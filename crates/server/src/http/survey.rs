@@ -7,6 +7,7 @@ use super::{
 use crate::{error::Answer, request::Request, respond};
 use cardwire_api::{
     cards::CardOut,
+    handed::HandedOut,
     survey::{
         BoxHeadOut, BoxList, CardList, HolderList, InspectorCodeOut, OutlineOut, RunList, RunOut,
         SentCardList,
@@ -32,6 +33,12 @@ pub(crate) async fn outline(request: Request) -> Answer {
     let bytes = outline.turns.iter().flat_map(|turn| &turn.steps).map(|step| step.metadata.as_bytes().len());
     let bytes = bytes.sum();
     request.compute(bytes, move |_| respond::ok(&OutlineOut::from(&outline))).await
+}
+
+pub(crate) async fn handed(request: Request) -> Answer {
+    let (project, turn) = (request.project()?, request.param("agent_turn_id")?);
+    let handed = request.state.kernel.handed(project, &request.caller()?, turn).await?;
+    respond::ok(&HandedOut::from(&handed))
 }
 
 pub(crate) async fn boxes(request: Request) -> Answer {

@@ -12,7 +12,7 @@ use cardwire_inspector::{
     text,
 };
 use cardwire_kernel::{BoxView, Holder, Kernel, OutlinedTurn, protocol::session::compact::KIND as SUMMARY};
-use cardwire_model::{AgentId, BoxId, Card, CardId, Generation, Invalid, ProjectId, TurnId, limits};
+use cardwire_model::{AgentId, BatchId, BoxId, Card, CardId, Generation, Invalid, ProjectId, TurnId, limits};
 
 /// One card.
 pub(super) async fn card(visit: Visit, id: &str) -> Answer {
@@ -233,7 +233,12 @@ pub(super) async fn search(visit: Visit) -> Answer {
     if let Ok(agent) = wanted.parse::<AgentId>()
         && kernel.agent(project, &agent).await.is_ok()
     {
-        places.push((format!("Agent {wanted}"), visit.link("/agents")));
+        places.push((format!("Agent {wanted}"), visit.link(&format!("/agents/{wanted}"))));
+    }
+    if let Ok(batch) = wanted.parse::<BatchId>()
+        && kernel.batch(project, batch).await.is_ok()
+    {
+        places.push((format!("Batch {wanted}"), visit.link(&format!("/batches/{wanted}"))));
     }
     let view = search::Search {
         text: wanted.clone(),

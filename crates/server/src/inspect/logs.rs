@@ -1,4 +1,4 @@
-//! What was spent, who takes part, the event log and the audit chain.
+//! What was spent, the event log and the audit chain.
 
 use super::{answer, gather, visit::Visit};
 use crate::{error::Answer, http, respond};
@@ -10,7 +10,7 @@ use cardwire_inspector::{
 };
 use cardwire_kernel::{
     CostBy, CostQuery, RealmReport,
-    store::{EventFilter, RosterFilter, RowFilter},
+    store::{EventFilter, RowFilter},
 };
 use cardwire_model::{Realm, limits};
 
@@ -49,43 +49,6 @@ pub(super) async fn cost(visit: Visit) -> Answer {
     let view = cost::Cost { by, subtree, total: gather::spent(total), rows };
     let frame = visit.frame(Section::Cost, title, vec![("cost".to_owned(), None)]);
     Ok(answer::html(cost::show(&frame, &view)))
-}
-
-/// Who takes part, and what each is doing.
-pub(super) async fn agents(visit: Visit) -> Answer {
-    let title = "Who takes part, and what each is doing";
-    if answer::wants_twin(&visit) {
-        let format = visit.format;
-        return answer::with_twins(format, title, visit.api(&[], &[]), http::state::heads).await;
-    }
-    let project = visit.request.project()?;
-    let kernel = &visit.request.state.kernel;
-    let found = kernel.list_roster(project, &RosterFilter::default(), None, limits::PAGE_MAX).await?;
-    let line = |one: &cardwire_kernel::store::Rostered| {
-        let live = one.head.as_ref().and_then(|head| head.live.as_ref());
-        let turn = live.map(|live| live.turn_id.to_string());
-        let subject = turn.unwrap_or_else(|| text::UNKNOWN.to_owned());
-        let href = live.map(|live| visit.link(&format!("/turns/{}", live.turn_id)));
-        log::Line {
-            position: one.head.as_ref().map(|head| head.epoch.get()),
-            at: one.updated_at(),
-            kind: text::agent(one.agent.id.as_str()),
-            subject: (subject, href),
-            details: one.status().as_str().to_owned(),
-        }
-    };
-    let view = log::Log {
-        noun: "agent",
-        rows: found.iter().map(line).collect(),
-        next: None,
-        fact: None,
-        act: None,
-        verdict: None,
-        now: visit.now,
-    };
-    let mut frame = visit.frame(Section::Agents, title, vec![("agents".to_owned(), None)]);
-    frame.is_live = true;
-    Ok(answer::html(log::show(&frame, &view)))
 }
 
 /// The event log, newest first.

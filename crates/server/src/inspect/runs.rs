@@ -5,35 +5,13 @@ use crate::{error::Answer, http};
 use cardwire_api::turns::TurnStatus;
 use cardwire_inspector::{
     Section,
-    pages::{runs, sign_in},
+    pages::runs,
 };
 use cardwire_kernel::{
     RunView,
     protocol::turn::question::{Asks, Question},
 };
-use cardwire_model::{InboxId, Realm, limits};
-
-/// The projects that the session reaches.
-pub(super) async fn projects(visit: Visit) -> Answer {
-    if answer::wants_twin(&visit) {
-        let format = visit.format;
-        return answer::with_twins(format, "Projects", visit.api(&[], &[]), http::projects::list).await;
-    }
-    let kernel = &visit.request.state.kernel;
-    let found = match &visit.request.by()?.token.realm {
-        Realm::Project(id) => vec![kernel.live_project(id).await?],
-        Realm::System => kernel.list_projects(None, limits::PAGE_MAX).await?,
-    };
-    let project = |project: &cardwire_model::Project| sign_in::Project {
-        id: project.id.to_string(),
-        title: project.title.clone(),
-    };
-    let projects: Vec<_> = found.iter().map(project).collect();
-    Ok(answer::html(sign_in::projects(
-        &visit.frame(Section::Elsewhere, "Whose agents do you want to see?", vec![]),
-        &projects,
-    )))
-}
+use cardwire_model::{InboxId, limits};
 
 /// The runs of a project.
 pub(super) async fn list(visit: Visit) -> Answer {

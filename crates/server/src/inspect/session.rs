@@ -112,7 +112,7 @@ pub(super) fn ask(parts: &Parts) -> Response {
 }
 
 /// A text as one value of a query.
-fn encoded(text: &str) -> String {
+pub(super) fn encoded(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.~@".contains(&byte);
     text.bytes().fold(String::new(), |mut out, byte| {
         if plain(byte) {

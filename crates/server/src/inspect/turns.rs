@@ -1,6 +1,6 @@
 //! One turn, and what can be done about it.
 
-use super::{Form, answer, field, gather, runs::question, see, visit::Visit};
+use super::{Form, answer, field, gather, nouns, runs::question, see, visit::Visit};
 use crate::{
     error::{Answer, ApiError},
     http,
@@ -53,6 +53,7 @@ pub(super) async fn turn(visit: Visit, id: &str) -> Answer {
             .collect()
     };
     let mut boxes = vec![("given", seen.context_box.to_string()), ("written", seen.output_box.to_string())];
+    let belongs = nouns::belongs(item, payload.as_ref());
     boxes.extend(payload.map(|payload| ("profile", payload.profile_box.to_string())));
     let run_root = root_of(kernel, project, turn_id).await?;
     let parent = match item.parent_turn {
@@ -77,6 +78,7 @@ pub(super) async fn turn(visit: Visit, id: &str) -> Answer {
         steps: this.steps.iter().map(step).collect(),
         questions: kernel.questions(project, turn_id).await?.into_iter().map(question).collect(),
         spent: gather::spent(this.spent),
+        belongs,
         forked_from: settings["forked_from"].as_str().map(str::to_owned),
         forkable: this.calls().filter(|(_, step)| step.phase != "summary").count(),
         layers: Layer::ALL

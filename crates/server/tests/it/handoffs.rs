@@ -4,7 +4,7 @@ mod delivery;
 mod loading;
 mod refused;
 mod rewritten;
-mod tree;
+pub(crate) mod tree;
 mod walls;
 
 use crate::support::{Api, on_both, on_sqlite};

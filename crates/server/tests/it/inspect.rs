@@ -1,10 +1,11 @@
 //! The inspector: signing in, pages with their twins, and who may see and do what (IN-01..IN-11).
 
-use crate::support::{Api, NOBODY, on_both, on_sqlite};
-use axum::{
-    body::Body,
-    http::{Request, StatusCode, header},
+use crate::support::{
+    Api, NOBODY,
+    inspect::{browse, look, send, sign_in, writing},
+    on_both, on_sqlite,
 };
+use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 on_both! {
@@ -21,58 +22,6 @@ on_sqlite! {
     in_04_a_session_reads_until_it_is_let_write;
     in_03_every_answer_has_the_policy;
     in_11_what_is_not_there_is_told_and_nothing_runs;
-}
-
-const HOST: &str = "127.0.0.1";
-
-/// What a browser got: status, headers of interest, text.
-struct Page {
-    status: StatusCode,
-    location: String,
-    cookie: String,
-    policy: String,
-    text: String,
-}
-
-async fn browse(api: &Api, method: &str, path: &str, cookie: &str, origin: Option<&str>, form: &str) -> Page {
-    let mut request = Request::builder().method(method).uri(path).header(header::HOST, HOST);
-    if !cookie.is_empty() {
-        request = request.header(header::COOKIE, cookie);
-    }
-    if let Some(origin) = origin {
-        request = request.header(header::ORIGIN, origin);
-    }
-    let response = api.page(request.body(Body::from(form.to_owned())).unwrap()).await;
-    let text = |name: header::HeaderName| {
-        response.headers.get(name).map(|value| value.to_str().unwrap().to_owned()).unwrap_or_default()
-    };
-    Page {
-        status: response.status,
-        location: text(header::LOCATION),
-        cookie: text(header::SET_COOKIE).split(';').next().unwrap_or_default().to_owned(),
-        policy: text(header::CONTENT_SECURITY_POLICY),
-        text: String::from_utf8(response.bytes.to_vec()).unwrap(),
-    }
-}
-
-async fn look(api: &Api, cookie: &str, path: &str) -> Page {
-    browse(api, "GET", path, cookie, None, "").await
-}
-
-async fn send(api: &Api, cookie: &str, path: &str, form: &str) -> Page {
-    browse(api, "POST", path, cookie, Some(&format!("http://{HOST}")), form).await
-}
-
-/// Signs in with a token. Gives the cookie.
-async fn sign_in(api: &Api, token: &str) -> String {
-    let page = send(api, "", "/inspect/login", &format!("token={token}")).await;
-    assert_eq!((page.status, page.location.as_str()), (StatusCode::SEE_OTHER, "/inspect"), "{}", page.text);
-    page.cookie
-}
-
-async fn writing(api: &Api, token: &str) -> String {
-    let cookie = sign_in(api, token).await;
-    send(api, &cookie, "/inspect/session", "write=on").await.cookie
 }
 
 /// A run with one call of a model, and its ids: turn, call, card, box.

@@ -163,6 +163,7 @@ fn body(op: Op, id: &str) -> String {
         | Op::DeleteHandoffType
         | Op::ListOutlines
         | Op::GetOutline
+        | Op::GetHandover
         | Op::ListBoxes
         | Op::ListCards
         | Op::ListCardBoxes

@@ -2,6 +2,7 @@
 
 mod context;
 mod document;
+pub(crate) mod inspect;
 mod turns;
 
 pub(crate) use context::{BrokenEmbedder, Meanings, Scribe, names, texts};
