@@ -75,6 +75,11 @@ impl Frame {
             None => format!("/inspect{rest}"),
         }
     }
+
+    /// The pages of a project have twins (IN-05); signing in, the session and what went wrong have none.
+    fn has_twins(&self) -> bool {
+        self.project.is_some()
+    }
 }
 
 /// The parts of a page below its title.
@@ -105,8 +110,10 @@ pub fn page(frame: &Frame, body: Body) -> Markup {
                 title { (frame.title) " · cardwire" }
                 link rel="stylesheet" href={ "/inspect/assets/" (assets::STYLE.name) };
                 link rel="icon" href={ "/inspect/assets/" (assets::ICON.name) };
-                link rel="alternate" type="text/markdown" href={ (frame.path) ".md" (frame.query) };
-                link rel="alternate" type="application/json" href={ (frame.path) ".json" (frame.query) };
+                @if frame.has_twins() {
+                    link rel="alternate" type="text/markdown" href={ (frame.path) ".md" (frame.query) };
+                    link rel="alternate" type="application/json" href={ (frame.path) ".json" (frame.query) };
+                }
                 script type="module" src={ "/inspect/assets/" (assets::SCRIPT.name) } {}
             }
             body data-project=[frame.project.as_deref()] data-live=[live] data-kinds=[live.map(|_| kinds())] {
@@ -120,7 +127,7 @@ pub fn page(frame: &Frame, body: Body) -> Markup {
                             @if let Some(facts) = &body.facts { div.facts { (facts) } }
                         }
                         div.acts {
-                            a.button href={ (frame.path) ".md" (frame.query) } { "Export" }
+                            @if frame.has_twins() { a.button href={ (frame.path) ".md" (frame.query) } { "Export" } }
                             @if let Some(acts) = &body.acts { (acts) }
                         }
                     }
