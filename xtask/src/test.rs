@@ -84,7 +84,7 @@ fn announce(last: &Times) {
         Some(total) => eprintln!("test: the last run took {total:.0} s; less is built this time"),
         None => eprintln!(
             "test: nothing is built yet: the first run compiles about 350 crates, which takes about 14 minutes on two\n\
-             test: cores, and installs what tests need (PostgreSQL, NATS, Python and npm packages); later runs take about 5"
+             test: cores, and installs what tests need (PostgreSQL, NATS, Chromium, Python and npm packages); later runs take about 5"
         ),
     }
 }
