@@ -23,6 +23,7 @@ use crate::interrupt;
 pub(crate) use nats::Nats;
 pub(crate) use postgres::Postgres;
 pub(crate) use s3::S3;
+pub(crate) use tools::{chromium, node_modules};
 
 /// The variables by which programs in Node find their packages and a browser.
 pub(crate) const NODE_MODULES: &str = "CARDWIRE_TEST_NODE_MODULES";

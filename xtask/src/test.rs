@@ -158,7 +158,7 @@ impl Runner {
 
 /// Cargo with Clippy in the place of the compiler: our crates are linted by the same process that compiles them, so that
 /// nothing is built once for lints and once for tests. A warning is an error.
-fn linting_cargo() -> Command {
+pub(crate) fn linting_cargo() -> Command {
     let mut command = workspace::cargo();
     command
         .env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver")
