@@ -13,7 +13,7 @@ use crate::{step, test, workspace};
 
 const FOLDER: &str = "docs/pictures";
 const TEAM: &str = "examples/teams/research.yaml";
-const QUESTION: &str = "Where should our measurements be kept?";
+const QUESTION: &str = "Where should our measurements be kept? We may spend 200 euros a month.";
 
 pub(crate) fn run() -> anyhow::Result<ExitCode> {
     let (node_modules, chromium) = (services::node_modules()?, services::chromium()?);
@@ -63,17 +63,13 @@ impl Server {
 
     /// Runs the team to its end. Gives the turn at the top.
     fn run_team(&self, home: &Path) -> anyhow::Result<String> {
-        let team = fs::read_to_string(workspace::root().join(TEAM)).with_context(|| format!("no {TEAM}"))?;
-        // A scripted model costs nothing; the pictures show what a real one would.
-        let priced = team.replace(
-            "  provider: scripted\n",
-            "  provider: scripted\n  prices: {input: 2.5, cached: 0.25, output: 10}\n",
-        );
-        ensure!(priced != team, "{TEAM} has no scripted model");
-        let file = home.join("research.yaml");
-        fs::write(&file, priced)?;
         let mut command = cardwire(home);
-        command.arg("run").arg(file).args([QUESTION, "--project", "research", "--json"]);
+        command.arg("run").arg(workspace::root().join(TEAM)).args([
+            QUESTION,
+            "--project",
+            "research",
+            "--json",
+        ]);
         let output = command.output().context("cannot run the team")?;
         ensure!(output.status.success(), "the run failed: {}", String::from_utf8_lossy(&output.stderr));
         let told: serde_json::Value = serde_json::from_slice(&output.stdout)?;
