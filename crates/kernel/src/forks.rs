@@ -144,8 +144,8 @@ impl Kernel {
         let end: String = output_box.to_string().chars().rev().take(12).collect();
         let agent = AddAgent {
             id: format!("fork_{end}").parse()?,
+            display_name: Some(format!("fork of {profile_name}")),
             profile_name,
-            display_name: None,
             tags: None,
             metadata: CanonicalJson::empty_object(),
             refresh: false,

@@ -22,6 +22,7 @@ await journey(async ({ part, visitor }) => {
   await begin("project", "create", "acts");
   const page = await eventually("the project is there", async () => visitor("acts").catch(() => null));
   const asks = page.locator(".card", { hasText: "Which colour?" });
+  let original = "";
   const row = (name) => page.locator("tbody tr", { hasText: name });
 
   await part("a question appears on the open page", async () => {
@@ -59,6 +60,31 @@ await journey(async ({ part, visitor }) => {
     check(await page.getByRole("button", { name: "Stop" }).count() === 0, "what has ended is not stopped");
     await page.goto("/inspect/p/acts");
     await row("Think about it.").getByText(/failed|canceled/).waitFor();
+  });
+
+  await part("a call is made anew without a layer, and compared with the original", async () => {
+    await page.goto("/inspect/p/acts");
+    await row("Paint the boat.").getByRole("link").first().click();
+    await page.waitForURL("**/runs/*");
+    original = page.url();
+    await page.getByRole("link", { name: "painter", exact: true }).click();
+    await page.getByRole("link", { name: "call 1" }).first().click();
+    await page.waitForURL("**/calls/*");
+    await page.getByRole("link", { name: /You paint/ }).click();
+    await page.getByRole("button", { name: "Fork without System prompt" }).click();
+    await page.waitForURL("**/runs/turn_*");
+    await page.getByRole("link", { name: "Compare with the original" }).click();
+    await page.waitForURL("**/diff?*");
+    await page.getByText("You paint.").first().waitFor();
+    await page.getByText(/withheld|its own/).first().waitFor();
+  });
+
+  await part("a turn that has ended is run again", async () => {
+    await page.goto(original);
+    await page.getByRole("link", { name: "painter", exact: true }).click();
+    await page.locator('[aria-label="Selected"] h2 + a').click();
+    await page.getByRole("link", { name: "Replay" }).click();
+    await page.getByText("✓ Nothing: the same cards, the same end, the same bytes.").waitFor();
   });
 
   await part("a session that only reads again acts no more", async () => {

@@ -38,7 +38,10 @@ await journey(async ({ watch, part, guest, visitor }) => {
       call: `/calls/${calls[1]}?sel=${card.card_id}`, bytes: `/calls/${calls[1]}?tab=bytes`, manifest: `/calls/${calls[1]}?tab=manifest`,
       answer: `/calls/${calls[1]}?tab=answer`, diff: `/diff?l=${calls[0]}&r=${calls[1]}`, why: `/why?call=${calls[1]}&card=${card.card_id}`,
       card: `/cards/${card.card_id}`, "deleted card": `/cards/${gone}`, box: `/boxes/${box}`, search: "/search?q=tables", "empty search": "/search?q=zzz",
-      cost: "/cost?by=layer", agents: "/agents", events: "/events", audit: "/audit", missing: "/nowhere",
+      graph: `/runs/${root}?view=graph`, "in time": `/runs/${root}?view=time&sel=${principal}`, past: `/runs/${root}?at=1`, replay: `/turns/${principal}/replay`,
+      handover: `/handovers/${turn("searcher_tables") ?? principal}`, batches: "/batches", agent: "/agents/principal", sessions: "/sessions", session_page: "/sessions/boat",
+      handoffs: "/handoffs", teams: "/teams", team: "/teams/research", recipes: "/recipes", knowledge: "/knowledge", more: "/more", system: "/inspect/system",
+      verified: "/audit?verify=yes", cost: "/cost?by=layer", "cost by card": "/cost?by=card", agents: "/agents", events: "/events", audit: "/audit", missing: "/nowhere",
     };
   });
 
@@ -69,12 +72,22 @@ await journey(async ({ watch, part, guest, visitor }) => {
       const by = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
       if (by > 0) wide.push(`${name}: ${by} px`);
       await page.setViewportSize(DESK);
-      const hrefs = await page.evaluate(() => [...document.querySelectorAll("a[href], link[href]")].map((link) => link.href.split("#")[0]));
+      const hrefs = await page.evaluate(() => [...document.querySelectorAll("a[href], link[href]")].map((link) => new URL(link.getAttribute("href"), location.href).href.split("#")[0]));
       hrefs.filter((href) => !href.endsWith(pages.missing)).forEach((href) => links.set(href, name));
     }
     await visit(page, pages.runs);
     await page.keyboard.press("?");
     barriers.push(...await found(page, "keys"));
+    // A session that may write is shown forms.
+    await page.goto("/inspect/session");
+    await page.getByRole("button", { name: "Let it write" }).click();
+    for (const name of ["turn", "call", "box", "asked"]) {
+      await visit(page, pages[name]);
+      barriers.push(...await found(page, `${name}, writing`));
+    }
+    await page.keyboard.press("Control+k");
+    barriers.push(...await found(page, "palette"));
+    await page.keyboard.press("Escape");
     const outside = await guest();
     await outside.goto("/inspect/login");
     barriers.push(...await found(outside, "login"));

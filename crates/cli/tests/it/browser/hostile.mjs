@@ -42,7 +42,7 @@ await journey(async ({ watch, part, visitor }) => {
       ...[...document.querySelectorAll("iframe, object, embed, img, base, style, meta[http-equiv], [onerror], [onload], [onfocus]")]
         .map((element) => element.outerHTML),
       ...[...document.scripts].filter((script) => !script.src.includes("/inspect/assets/")).map((script) => script.outerHTML),
-      ...[...document.querySelectorAll("a[href], form[action]")].map((element) => element.href ?? element.action)
+      ...[...document.querySelectorAll("a[href], form[action]")].map((element) => element.href?.baseVal ? new URL(element.href.baseVal, location.href).href : element.href ?? element.action)
         .filter((href) => !href.startsWith(`${location.origin}/inspect`)),
     ]);
     same(strange, [], `strange elements at ${page.url()}`);

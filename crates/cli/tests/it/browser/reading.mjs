@@ -146,8 +146,7 @@ await journey(async ({ watch, part, guest, visitor }) => {
     await page.getByRole("dialog").getByText("previous and next call").waitFor();
     await keys("Escape");
     await page.getByRole("dialog").waitFor({ state: "detached" });
-    await keys("y");
-    await eventually("the link is copied", () => page.evaluate(async () => (await navigator.clipboard.readText()) === location.href));
+    await eventually("the link is copied", async () => { await keys("y"); return page.evaluate(async () => (await navigator.clipboard.readText()) === location.href); });
     await keys("g", "c");
     await page.waitForURL("**/cost");
     await keys("/");

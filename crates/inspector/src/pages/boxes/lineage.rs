@@ -52,7 +52,7 @@ pub(super) fn show(frame: &Frame, view: &BoxPage) -> Markup {
     };
     html! {
         div.scrollable tabindex="0" role="group" aria-label="Lineage" {
-            svg.graph width=(columns[2] + WIDE) height=(height) viewBox={ "0 0 " (columns[2] + WIDE) " " (height) } role="img" aria-label="Boxes it inherits from, and boxes that inherit from it" {
+            svg.graph width=(columns[2] + WIDE) height=(height) viewBox={ "0 0 " (columns[2] + WIDE) " " (height) } role="group" aria-label="Boxes it inherits from, and boxes that inherit from it" {
                 @for place in 0..left.len() { (line(WIDE, top(left.len(), place) + HIGH / 2, columns[1], middle + HIGH / 2)) }
                 @for place in 0..right.len() { (line(columns[1] + WIDE, middle + HIGH / 2, columns[2], top(right.len(), place) + HIGH / 2)) }
                 @for (place, kin) in left.iter().enumerate() { (node(frame, kin, columns[0], top(left.len(), place))) }

@@ -31,7 +31,7 @@ pub(super) fn show(shares: &[Share<'_>]) -> Markup {
     shares.truncate(SHARES);
     let sizes: Vec<f64> = shares.iter().map(|share| share.size as f64).collect();
     html! {
-        svg.treemap viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-label="Shares of the whole; the table below has the numbers" {
+        svg.treemap viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="group" aria-label="Shares of the whole; the table below has the numbers" {
             @for (share, area) in shares.iter().zip(areas(&sizes, (0.0, 0.0, WIDTH, HEIGHT))) { (draw(share, area)) }
         }
     }

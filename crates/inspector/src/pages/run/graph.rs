@@ -29,7 +29,7 @@ pub(super) fn show(frame: &Frame, view: &Run) -> Markup {
             p.banner { "The first " (nodes.len()) " of " (text::grouped(view.turns)) " turns are drawn; the tree has all of them." }
         }
         div.scrollable.padded tabindex="0" {
-            svg.graph width=(width) height=(height) viewBox={ "0 0 " (width) " " (height) } role="img" aria-label="Turns, and who sent them" {
+            svg.graph width=(width) height=(height) viewBox={ "0 0 " (width) " " (height) } role="group" aria-label="Turns, and who sent them" {
                 @for node in &nodes {
                     @if let Some(parent) = node.parent.and_then(|parent| nodes.get(parent)) { (arrow(parent, node)) }
                 }
