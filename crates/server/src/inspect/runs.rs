@@ -3,10 +3,7 @@
 use super::{answer, gather, visit::Visit};
 use crate::{error::Answer, http};
 use cardwire_api::turns::TurnStatus;
-use cardwire_inspector::{
-    Section,
-    pages::runs,
-};
+use cardwire_inspector::{Section, pages::runs};
 use cardwire_kernel::{
     RunView,
     protocol::turn::question::{Asks, Question},
