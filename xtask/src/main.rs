@@ -7,6 +7,7 @@
 
 mod bench;
 mod interrupt;
+mod screenshots;
 mod services;
 mod step;
 mod test;
@@ -33,6 +34,8 @@ enum Command {
     Bench(bench::Args),
     /// Start the servers the tests use and keep them up until Ctrl-C or the end of stdin.
     Services,
+    /// Take the README's pictures of the inspector, of a real run in a real browser.
+    Screenshots,
     /// Check the rules about the tree's structure.
     Tidy,
 }
@@ -42,6 +45,7 @@ fn main() -> ExitCode {
         Command::Test(args) => test::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Services => services::run(),
+        Command::Screenshots => screenshots::run(),
         Command::Tidy => tidy::run(),
     });
     match outcome {

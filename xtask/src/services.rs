@@ -23,6 +23,11 @@ use crate::interrupt;
 pub(crate) use nats::Nats;
 pub(crate) use postgres::Postgres;
 pub(crate) use s3::S3;
+pub(crate) use tools::{chromium, node_modules};
+
+/// The variables by which programs in Node find their packages and a browser.
+pub(crate) const NODE_MODULES: &str = "CARDWIRE_TEST_NODE_MODULES";
+pub(crate) const CHROMIUM: &str = "CARDWIRE_TEST_CHROMIUM";
 
 /// Everything the tests need from outside.
 pub(crate) struct Services {
@@ -36,6 +41,7 @@ pub(crate) struct Services {
     sdk_python: PathBuf,
     client_python: PathBuf,
     node_modules: PathBuf,
+    chromium: PathBuf,
 }
 
 impl Services {
@@ -44,6 +50,7 @@ impl Services {
         let sdk_python = tools::sdk_python()?;
         let client_python = tools::client_python()?;
         let node_modules = tools::node_modules()?;
+        let chromium = tools::chromium()?;
         Ok(Self {
             postgres: Postgres::start()?,
             victim: Postgres::start()?,
@@ -54,6 +61,7 @@ impl Services {
             sdk_python,
             client_python,
             node_modules,
+            chromium,
         })
     }
 
@@ -68,7 +76,8 @@ impl Services {
             ("CARDWIRE_TEST_SCHEMATHESIS", self.schemathesis.display().to_string()),
             ("CARDWIRE_TEST_SDK_PYTHON", self.sdk_python.display().to_string()),
             ("CARDWIRE_TEST_CLIENT_PYTHON", self.client_python.display().to_string()),
-            ("CARDWIRE_TEST_NODE_MODULES", self.node_modules.display().to_string()),
+            (NODE_MODULES, self.node_modules.display().to_string()),
+            (CHROMIUM, self.chromium.display().to_string()),
         ]
     }
 

@@ -84,7 +84,7 @@ fn announce(last: &Times) {
         Some(total) => eprintln!("test: the last run took {total:.0} s; less is built this time"),
         None => eprintln!(
             "test: nothing is built yet: the first run compiles about 350 crates, which takes about 14 minutes on two\n\
-             test: cores, and installs what tests need (PostgreSQL, NATS, Python and npm packages); later runs take about 5"
+             test: cores, and installs what tests need (PostgreSQL, NATS, Chromium, Python and npm packages); later runs take about 5"
         ),
     }
 }
@@ -158,7 +158,7 @@ impl Runner {
 
 /// Cargo with Clippy in the place of the compiler: our crates are linted by the same process that compiles them, so that
 /// nothing is built once for lints and once for tests. A warning is an error.
-fn linting_cargo() -> Command {
+pub(crate) fn linting_cargo() -> Command {
     let mut command = workspace::cargo();
     command
         .env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver")

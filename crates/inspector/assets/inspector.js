@@ -210,53 +210,212 @@ function palette() {
   input.focus();
 }
 
-// Live: one stream per browser. The tab that holds the lock reads it and tells the others.
+// Live: one stream per browser (IN-07). The tab that holds the lock reads it, and tells the others how far the log is. A tab knows
+// how far the log was when its page was made: where it is further now, something is new. So nothing is missed or counted twice,
+// whoever reads the stream, and however often it breaks.
 const live = document.body.dataset.live;
-let following = true;
-const sign = one("[data-follow]");
+/** How far the log was when this page was made, and how far it is now. */
+let shown = Number(document.body.dataset.position ?? 0), heard = shown;
+let following = true, stopped = false, changes = Boolean(live);
+const RETRY = 2000;
+
+/** @param {boolean} does */
+function follow(does) {
+  following = does;
+  tidings();
+  if (does) refresh();
+}
 function toggle() {
-  following = !following;
+  stopped = false;
+  follow(!following);
+}
+
+/** Says whether the page follows, and how much it does not show. */
+function tidings() {
+  const sign = one("[data-follow]");
   if (sign) sign.textContent = following ? "following" : "not following";
-  if (following) refresh();
+  const missing = following || !changes ? 0 : heard - shown;
+  const button = one("[data-news]");
+  if (!missing) return button?.parentElement?.remove();
+  const text = `${missing} new event${missing === 1 ? "" : "s"}: follow again`;
+  if (button) {
+    button.textContent = text;
+    return;
+  }
+  const news = make("button", { type: "button", class: "primary", "data-news": "" }, text);
+  news.addEventListener("click", () => {
+    if (one("[data-list]")) scrollTo(0, 0);
+    follow(true);
+  });
+  one("main")?.append(make("p", { class: "news", role: "status" }, news));
 }
-let due = 0;
-/** Loads the page anew, and puts what changed in its place: the reader keeps the place. Trusted types allow no parsing of text,
- *  but a request may answer with a document. */
+
+// A reader who leaves the place where news come is not disturbed: the top of a list that begins with the newest, the end of a run.
+const root = document.documentElement;
+let place = { y: scrollY, height: root.scrollHeight };
+const isAtEnd = () => scrollY + innerHeight > root.scrollHeight - 40;
+if (live) addEventListener("scroll", () => {
+  const newestFirst = one("[data-list]") !== null;
+  const isHome = newestFirst ? scrollY < 40 : isAtEnd();
+  const by = newestFirst ? scrollY - place.y : place.y - scrollY;
+  // A page that changes its height moves by itself.
+  const byReader = root.scrollHeight === place.height;
+  place = { y: scrollY, height: root.scrollHeight };
+  if (isHome && !following && stopped) follow(true);
+  if (!isHome && following && byReader && by > 0) {
+    stopped = true;
+    follow(false);
+  }
+}, { passive: true });
+
+let due = 0, loading = false, leaving = false;
+/** Loads the page anew soon; what happens until then comes with it. */
 function refresh() {
-  if (!following || document.hidden) return;
-  clearTimeout(due);
-  due = window.setTimeout(() => {
-    const request = new XMLHttpRequest();
-    request.open("GET", location.href);
-    request.responseType = "document";
-    request.onerror = () => gone(true);
-    request.onload = () => {
-      const page = request.responseXML;
-      gone(request.status >= 500);
-      if (request.status !== 200 || !page) return;
-      for (const selector of [".head", ".cols", ".scrub"]) {
-        const [now, then] = [page.querySelector(selector), document.querySelector(selector)];
-        if (now && then) then.replaceWith(document.importNode(now, true));
-      }
-    };
-    request.send();
-  }, 150);
+  if (!following || !changes || document.hidden || due || loading || heard <= shown) return;
+  due = window.setTimeout(load, 150);
 }
-/** @param {boolean} is */
-function gone(is) {
-  const banner = one("[data-gone]");
-  if (!is) banner?.remove();
-  else if (!banner) one("main")?.prepend(make("p", { class: "banner", role: "status", "data-gone": "" }, "The server does not answer. This page tries again by itself."));
+/** Trusted types allow no parsing of text, but a request may answer with a document. */
+function load() {
+  due = 0;
+  if (leaving) return;
+  loading = true;
+  const request = new XMLHttpRequest();
+  request.open("GET", location.href);
+  request.responseType = "document";
+  request.onload = () => {
+    const page = request.responseXML;
+    if (!page || request.status >= 500 || request.status === 429) return;
+    // The session has ended, and the page to sign in on knows the way back; or the page is not there any more, and says so.
+    const isAsked = new URL(request.responseURL).pathname === "/inspect/login";
+    if (request.status === 200 && !isAsked) return show(page);
+    leaving = true;
+    location.assign(isAsked ? request.responseURL : location.href);
+  };
+  request.onloadend = () => {
+    loading = false;
+    if (heard > shown && following && changes && !due) due = window.setTimeout(load, RETRY);
+  };
+  request.send();
 }
+/** @param {Document} page */
+function show(page) {
+  const keepsEnd = !one("[data-list]") && scrollY > 0 && isAtEnd();
+  for (const selector of [".head", ".cols", ".scrub"]) {
+    const [then, now] = [document.querySelector(selector), page.querySelector(selector)];
+    if (then && now) settle(then, now);
+  }
+  document.title = page.title;
+  shown = Math.max(shown, Number(page.body.dataset.position ?? heard));
+  heard = Math.max(heard, shown);
+  changes = page.body.dataset.live !== undefined;
+  if (keepsEnd) scrollTo(0, root.scrollHeight);
+  tidings();
+}
+
+/** What a row or a link is about: it stays the same one when others come before it. @param {Node} node */
+const key = (node) => !(node instanceof Element) ? null
+  : node.id || node.getAttribute("data-key") || (node.matches("tr") ? node.querySelector("a[href]")?.getAttribute("href") : node.getAttribute("href"));
+/** Makes an element like another, and leaves alone what is equal: focus, selection and what was typed stay.
+ *  @param {Element} then @param {Element} now */
+function settle(then, now) {
+  if (then.isEqualNode(now)) return;
+  for (const { name } of [...then.attributes]) if (!now.hasAttribute(name) && name !== "open") then.removeAttribute(name);
+  for (const { name, value } of [...now.attributes]) if (then.getAttribute(name) !== value) then.setAttribute(name, value);
+  const wanted = new Set([...now.children].map(key));
+  /** @type {Map<string, Element>} */
+  const known = new Map();
+  for (const child of [...then.children]) {
+    const name = key(child);
+    if (name && !wanted.has(name)) child.remove();
+    else if (name && !known.has(name)) known.set(name, child);
+  }
+  const held = new Set(known.values());
+  let at = then.firstChild;
+  for (const child of [...now.childNodes]) {
+    const name = key(child), same = name ? known.get(name) : undefined;
+    if (name) known.delete(name);
+    if (same && same.nodeName === child.nodeName) {
+      if (same === at) at = at.nextSibling;
+      else then.insertBefore(same, at);
+      settle(same, /** @type {Element} */ (child));
+    } else if (at instanceof Element && child instanceof Element && !held.has(at) && at.nodeName === child.nodeName) {
+      const next = at.nextSibling;
+      settle(at, child);
+      at = next;
+    } else if (at instanceof Text && child instanceof Text) {
+      if (at.data !== child.data) at.data = child.data;
+      at = at.nextSibling;
+    } else {
+      then.insertBefore(document.importNode(child, true), at);
+    }
+  }
+  while (at) {
+    const next = at.nextSibling;
+    at.remove();
+    at = next;
+  }
+}
+
+/** @typedef {{ last?: number, away?: boolean, hello?: boolean, retry?: boolean }} News */
 if (live) {
   const channel = new BroadcastChannel(`cardwire:${live}`);
-  channel.onmessage = () => refresh();
-  navigator.locks?.request(`cardwire:${live}`, () => new Promise(() => {
-    const stream = new EventSource(`/inspect/p/${live}/stream`);
+  /** @type {EventSource | null} */
+  let stream = null;
+  let again = 0, leads = false, isAway = false;
+  /** @param {News} news */
+  const take = ({ last, away }) => {
+    if (away !== undefined && away !== isAway) gone(isAway = away);
+    if (last === undefined || last <= heard) return;
+    heard = last;
+    if (following) refresh();
+    else tidings();
+  };
+  /** @param {News} news */
+  const tell = (news) => {
+    channel.postMessage(news);
+    take(news);
+  };
+  const connect = () => {
+    clearTimeout(again);
+    stream?.close();
+    const opened = stream = new EventSource(`/inspect/p/${live}/stream?after=${heard}`);
     for (const kind of (document.body.dataset.kinds ?? "").split(" ")) {
-      stream.addEventListener(kind, () => { channel.postMessage(0); refresh(); });
+      opened.addEventListener(kind, (event) => tell({ last: Number(event.lastEventId) }));
     }
-    stream.onerror = () => gone(true);
-    stream.onopen = () => gone(false);
-  }));
+    opened.onopen = () => tell({ last: heard, away: false });
+    opened.onerror = () => {
+      tell({ away: true });
+      // The browser comes back by itself, with the last id, from a connection that broke. An answer that is no stream ends it: a
+      // session that has ended, or a server in trouble; the page tells which.
+      if (opened.readyState !== EventSource.CLOSED) return;
+      load();
+      again = window.setTimeout(connect, RETRY);
+    };
+  };
+  /** @param {boolean} is */
+  const gone = (is) => {
+    one("[data-gone]")?.remove();
+    if (!is) return;
+    const retry = make("button", { type: "button" }, "Try now");
+    retry.addEventListener("click", () => leads ? connect() : channel.postMessage({ retry: true }));
+    const text = `The server does not answer. The last event that came is ${heard}. This page tries again by itself. `;
+    one("main")?.prepend(make("p", { class: "banner", role: "status", "data-gone": "" }, text, retry));
+  };
+  channel.onmessage = ({ data }) => {
+    if (data.hello && leads) channel.postMessage({ last: heard, away: isAway });
+    else if (data.retry && leads) connect();
+    else take(data);
+  };
+  channel.postMessage({ hello: true });
+  document.addEventListener("visibilitychange", refresh);
+  const lead = () => {
+    leads = true;
+    connect();
+  };
+  // Without TLS, other machines have no locks: then a tab reads for itself, while somebody looks at it.
+  if (navigator.locks) navigator.locks.request(`cardwire:${live}`, () => new Promise(lead));
+  else {
+    document.addEventListener("visibilitychange", () => document.hidden ? stream?.close() : lead());
+    if (!document.hidden) lead();
+  }
 }

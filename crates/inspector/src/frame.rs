@@ -65,6 +65,8 @@ pub struct Frame {
     pub may_write: bool,
     /// The page changes while somebody looks at it: the events of which project make it load anew.
     pub is_live: bool,
+    /// How far the event log was when the page was made: what comes later may change it.
+    pub position: Option<u64>,
 }
 
 impl Frame {
@@ -116,7 +118,8 @@ pub fn page(frame: &Frame, body: Body) -> Markup {
                 }
                 script type="module" src={ "/inspect/assets/" (assets::SCRIPT.name) } {}
             }
-            body data-project=[frame.project.as_deref()] data-live=[live] data-kinds=[live.map(|_| kinds())] {
+            body data-project=[frame.project.as_deref()] data-live=[live] data-kinds=[live.map(|_| kinds())]
+                data-position=[frame.position] {
                 a.skip href="#work" { "Skip to the work" }
                 (bar(frame))
                 main {

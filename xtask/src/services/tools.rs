@@ -29,8 +29,15 @@ const MCP: PythonTool = PythonTool { package: "mcp", version: "2.3.0", program: 
 const OPENAPI_PYTHON_CLIENT: PythonTool =
     PythonTool { package: "openapi-python-client", version: "0.29.1", program: "openapi-python-client" };
 const MYPY: PythonTool = PythonTool { package: "mypy", version: "2.4.1", program: "mypy" };
-/// The same for TypeScript: the generator, what the clients it makes run on, and their compiler.
-const NODE_PACKAGES: [&str; 3] = ["openapi-typescript@7.13.0", "openapi-fetch@0.17.0", "typescript@5.9.3"];
+/// The same for TypeScript: the generator, what the clients it makes run on, and their compiler. Then what drives a browser,
+/// and what looks for barriers on its pages.
+const NODE_PACKAGES: [&str; 5] = [
+    "openapi-typescript@7.13.0",
+    "openapi-fetch@0.17.0",
+    "typescript@5.9.3",
+    "playwright-core@1.65.1",
+    "axe-core@4.14.1",
+];
 
 /// The directory that holds all of PostgreSQL's server programs.
 pub(super) fn postgres_bin_dir() -> anyhow::Result<PathBuf> {
@@ -85,8 +92,8 @@ pub(super) fn client_python() -> anyhow::Result<PathBuf> {
     Ok(mypy.with_file_name("python"))
 }
 
-/// The directory `node_modules` with a generator of clients and a compiler, for the program `node`.
-pub(super) fn node_modules() -> anyhow::Result<PathBuf> {
+/// The directory `node_modules` with a generator of clients, a compiler, and what drives a browser, for the program `node`.
+pub(crate) fn node_modules() -> anyhow::Result<PathBuf> {
     if find_in_path("node").is_none() || find_in_path("npm").is_none() {
         apt_install("npm").context("install Node 20 or newer with npm")?;
     }
@@ -108,6 +115,15 @@ pub(super) fn node_modules() -> anyhow::Result<PathBuf> {
     run("npm", &[&quiet[..], &NODE_PACKAGES[..]].concat()).context("cannot install the npm packages")?;
     fs::write(stamp, wanted).context("cannot note the installation")?;
     Ok(modules)
+}
+
+/// The program `chromium`, in which the inspector is tested.
+pub(crate) fn chromium() -> anyhow::Result<PathBuf> {
+    if let Some(path) = find_in_path("chromium") {
+        return Ok(path);
+    }
+    apt_install("chromium").context("install Chromium, so that `chromium` is in PATH")?;
+    find_in_path("chromium").context("the package chromium has no program of that name")
 }
 
 /// The program `moto_server`, which speaks S3.

@@ -8,6 +8,7 @@ mod support;
 mod batches;
 mod bench;
 mod boxes;
+mod browser;
 mod cards;
 mod clients;
 mod context;

@@ -51,7 +51,7 @@ pub fn show(frame: &Frame, view: &Log) -> Markup {
             @if view.rows.is_empty() { (parts::empty("Nothing has happened yet.", None)) } @else {
                 table.list data-list {
                     thead { tr { th scope="col" { "What" } th.num scope="col" { "Position" } th scope="col" { "Subject" } th scope="col" { "Details" } th scope="col" { "When" } } }
-                    tbody { @for row in &view.rows { tr {
+                    tbody { @for row in &view.rows { tr data-key=[row.position] {
                         td { (row.kind) }
                         td.num { @match row.position { Some(position) => (text::grouped(position)), None => (text::UNKNOWN) } }
                         td { @match &row.subject { (id, Some(href)) => (parts::id_link(id, href)), (id, None) => (parts::id(id)) } }

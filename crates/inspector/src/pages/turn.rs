@@ -211,7 +211,7 @@ fn steps(frame: &Frame, view: &Turn) -> Markup {
         table {
             thead { tr {
                 th scope="col" { "Step" } th scope="col" { "State" } th.num scope="col" { "Tokens" }
-                th.num scope="col" { "Cost" } th.num scope="col" { "Time" } th.num.wide scope="col" { "Epoch" } th scope="col" { "When" }
+                th.num scope="col" { "Cost" } th.num scope="col" { "Time" } th.num.wide scope="col" { "Epoch" } th.wide scope="col" { "When" }
             } }
             tbody {
                 @for step in &view.steps {
@@ -225,7 +225,7 @@ fn steps(frame: &Frame, view: &Turn) -> Markup {
                         td.num { (text::money(step.spent.and_then(|spent| spent.micros))) }
                         td.num { (text::duration(step.took)) }
                         td.num.wide { (step.epoch) }
-                        td { (parts::moment(step.at, view.now)) }
+                        td.wide { (parts::moment(step.at, view.now)) }
                     }
                 }
             }

@@ -38,6 +38,7 @@ fn frame(title: &str) -> Frame {
         query: String::new(),
         may_write: false,
         is_live: false,
+        position: None,
     }
 }
 

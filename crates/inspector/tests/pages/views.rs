@@ -175,6 +175,7 @@ pub(crate) fn some_turn() -> Turn {
         }],
         questions: vec![],
         spent: spent(),
+        belongs: vec![("session talk".to_owned(), "/sessions/talk".to_owned())],
         forked_from: Some(CHILD.to_owned()),
         forkable: 2,
         layers: vec!["system_prompt", "knowledge"],

@@ -18,7 +18,7 @@ impl Kernel {
     ) -> Result<Option<Seen>, KernelError> {
         let Some(key) = memory::session_of(settings) else { return Ok(None) };
         let recorded = match call {
-            Some(call) => self.recorded(project, call).await?,
+            Some(call) => self.recorded_memory(project, call).await?,
             None => None,
         };
         let seen = match recorded {
@@ -52,7 +52,7 @@ impl Kernel {
     }
 
     /// What the record of a call says; those of earlier builds say nothing.
-    async fn recorded(&self, project: &ProjectId, call: CardId) -> Result<Option<Seen>, KernelError> {
+    async fn recorded_memory(&self, project: &ProjectId, call: CardId) -> Result<Option<Seen>, KernelError> {
         Ok(self.call_manifest(project, call).await?.session)
     }
 

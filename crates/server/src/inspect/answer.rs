@@ -89,6 +89,7 @@ pub(super) fn problem(path: &str, error: ApiError) -> Response {
         query: String::new(),
         may_write: false,
         is_live: false,
+        position: None,
     };
     let (status, body) = error.into_body();
     let mut response = html(sign_in::problem(&frame, &body.error.message, what_to_do));

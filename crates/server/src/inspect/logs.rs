@@ -151,8 +151,12 @@ fn told(report: &RealmReport) -> (bool, String) {
     }
 }
 
-/// The event log as a stream, for the page that is open.
+/// The event log as a stream, for the pages that are open: from the position that they know on, or from now on. A browser that
+/// comes back sends `Last-Event-ID`, which goes before.
 pub(super) async fn stream(visit: Visit) -> Answer {
-    let after = visit.request.state.kernel.last_position(visit.request.project()?).await?;
-    crate::sse::read(visit.api(&[], &[("after", after.to_string())])).await
+    let after = match visit.request.integer("after")? {
+        Some(after) => after.to_string(),
+        None => visit.request.state.kernel.last_position(visit.request.project()?).await?.to_string(),
+    };
+    crate::sse::read(visit.api(&[], &[("after", after)])).await
 }

@@ -134,6 +134,7 @@ fn frame(title: &str, path: &str, may_write: bool) -> Frame {
         query: String::new(),
         may_write,
         is_live: false,
+        position: None,
     }
 }
 

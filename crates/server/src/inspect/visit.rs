@@ -39,6 +39,8 @@ pub(super) struct Visit {
     path: String,
     query: String,
     pub(super) now: Timestamp,
+    /// How far the event log was before anything was read for a page.
+    position: Option<u64>,
 }
 
 impl Visit {
@@ -75,6 +77,12 @@ impl Visit {
             let message = "this session only reads; let it write on its page, /inspect/session";
             return Err(ApiError::new(ErrorCode::Forbidden, message));
         }
+        let position = match &project {
+            Some(project) if !acts && format == Format::Html => {
+                Some(state.kernel.last_position(project).await?)
+            }
+            Some(_) | None => None,
+        };
         let query = parts.uri.query().unwrap_or_default();
         let request = Request {
             state: Arc::clone(state),
@@ -90,7 +98,7 @@ impl Visit {
         };
         let path = format!("/inspect/{}", place.join("/")).trim_end_matches('/').to_owned();
         let query = if query.is_empty() { String::new() } else { format!("?{query}") };
-        Ok(Self { request, session, place, format, path, query, now: state.kernel.now() })
+        Ok(Self { request, session, place, format, path, query, now: state.kernel.now(), position })
     }
 
     /// What is around a page of this visit. The way to it begins with the projects and the runs of this one.
@@ -118,6 +126,7 @@ impl Visit {
             query: self.query.clone(),
             may_write: self.session.may_write,
             is_live: false,
+            position: self.position,
         }
     }
 

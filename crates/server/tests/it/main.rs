@@ -20,6 +20,7 @@ mod fork;
 mod handoffs;
 mod idempotency;
 mod inspect;
+mod inspect_access;
 mod inspect_nouns;
 mod instances;
 mod isolation;
