@@ -159,11 +159,10 @@ fn aside(frame: &Frame, view: &Agent) -> Markup {
             (Some(epoch), None) => p { "The lease of epoch " b { (epoch) } " is over: until the next one every write is refused with " code { "stale_turn" } " and changes nothing." },
             (None, _) => p.soft { "It was never leased, so that nobody may write for it." },
         }
-        @if view.epoch.is_some() { p.soft { "Nothing is kept of such writes, so that none is listed here." } }
-        h3 { "Refused to it" }
-        @if view.refused.is_empty() { p.soft { "The audit log tells of no refusal." } }
+        h3 { "Refused" }
+        @if view.refused.is_empty() { p.soft { "None: the audit log tells neither of a stale write to its turns, nor of anything that it asked for in vain." } }
         @for refused in &view.refused {
-            p { b { (refused.what) } " " span.soft { (parts::moment(refused.at, view.now)) } br; code { (refused.detail) } }
+            p.note { (refused.detail) " " span.soft { (refused.what) ", " (parts::moment(refused.at, view.now)) } }
         }
         @if view.refused_cut { p { a href=(frame.link("/audit")) { "Older ones in the audit log" } } }
         h3 { "Boxes" }

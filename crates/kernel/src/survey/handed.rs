@@ -127,7 +127,7 @@ impl Kernel {
         let call = self.last_call(project, turn).await?.map(|(call, _)| call);
         // No index leads to rows of the audit log, so that nothing is looked for where nothing was packed.
         let recorded = match context.head.handover_hash {
-            Some(_) => self.recorded(project, payload.context_box).await?,
+            Some(_) => self.recorded_packing(project, payload.context_box).await?,
             None => None,
         };
         let packed = match recorded {
@@ -138,7 +138,7 @@ impl Kernel {
     }
 
     /// What the audit log tells of the packing of a box.
-    async fn recorded(
+    async fn recorded_packing(
         &self,
         project: &ProjectId,
         context: BoxId,

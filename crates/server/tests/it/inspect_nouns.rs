@@ -23,6 +23,7 @@ on_sqlite! {
     in_05_a_recipe_that_was_rewritten_is_told_apart;
     in_11_a_turn_without_a_handover_says_so;
     in_11_nouns_of_another_project_are_not_found;
+    in_05_an_agent_shows_what_was_refused;
     in_11_empty_lists_name_the_command;
     in_08_long_lists_are_cut_with_their_total;
     in_04_the_server_is_shown_to_those_who_reach_all_of_it;
@@ -431,6 +432,23 @@ async fn in_11_nouns_of_another_project_are_not_found(api: Api) {
             "{path}"
         );
     }
+}
+
+async fn in_05_an_agent_shows_what_was_refused(api: Api) {
+    let parent = boss(&api).await;
+    let cookie = sign_in(&api, &api.admin).await;
+    let path = "/p/p1/agents/boss";
+    says(&page(&api, &cookie, path).await, &["None: the audit log tells neither"]);
+    let stale = json!({ "turn_epoch": 7 });
+    api.verb(&parent, ":heartbeat", stale).await.expect_error(409, "stale_turn");
+    let mut args = task("Find it.");
+    args["context_box_id"] = json!(api.context("not yours").await);
+    let body = json!({ "caller_agent_id": "boss", "args": args }).to_string();
+    let refused = api.with(&parent.token, "POST", "/projects/p1/pmo/delegate_async:call", &body).await;
+    refused.expect_error(403, "unauthorized_box");
+    api.running("other").await;
+    says(&page(&api, &cookie, path).await, &["at epoch 7 is not live any more", "access.denied"]);
+    says(&page(&api, &cookie, "/p/p1/agents/other").await, &["None: the audit log tells neither"]);
 }
 
 async fn in_11_empty_lists_name_the_command(api: Api) {

@@ -2,7 +2,7 @@
 
 use super::{ROWS, command, cut};
 use crate::{
-    error::Answer,
+    error::{Answer, ApiError},
     http,
     inspect::{answer, gather, visit::Visit},
 };
@@ -101,19 +101,9 @@ pub(in crate::inspect) async fn show(visit: Visit, id: &str) -> Answer {
         let asked = kernel.asked_of(project, &item).await?;
         turns.push(turn(item, head.as_ref(), asked));
     }
-    let refusals = RowFilter {
-        subject: Some(id.to_owned()),
-        verdict: Some(AuditVerdict::Denied),
-        ..RowFilter::default()
-    };
-    let mut refused = kernel.list_audit(&Realm::from(project.clone()), &refusals, None, REFUSED + 1).await?;
+    let mut refused = refusals(&visit, id, &turns).await?;
     let refused_cut = refused.len() > REFUSED;
     refused.truncate(REFUSED);
-    let refusal = |row: &cardwire_model::AuditRow| page::Refused {
-        what: row.audit.action.as_str().to_owned(),
-        detail: row.audit.detail.as_str().to_owned(),
-        at: row.audit.at,
-    };
     let live = head.as_ref().and_then(|head| head.live.as_deref());
     let lease = match (&head, live) {
         (Some(head), Some(live)) => {
@@ -146,7 +136,7 @@ pub(in crate::inspect) async fn show(visit: Visit, id: &str) -> Answer {
         queued: head.as_ref().map_or(0, |head| head.queued.into()),
         turns,
         older,
-        refused: refused.iter().map(refusal).collect(),
+        refused,
         refused_cut,
         profile: agent.profile_name.to_string(),
         worker_target: agent.worker_target.to_string(),
@@ -159,6 +149,26 @@ pub(in crate::inspect) async fn show(visit: Visit, id: &str) -> Answer {
     let mut frame = visit.frame(Section::Agents, format!("What {name} is doing, and what it has done"), way);
     frame.is_live = before.is_none();
     Ok(answer::html(page::show(&frame, &view)))
+}
+
+/// What the agent was refused, and writes to its turns that were: as the newest refusals of the audit log tell, which no index
+/// leads to.
+async fn refusals(visit: &Visit, id: &str, turns: &[page::Turn]) -> Result<Vec<page::Refused>, ApiError> {
+    let (project, kernel) = (visit.request.project()?, &visit.request.state.kernel);
+    let filter = RowFilter { verdict: Some(AuditVerdict::Denied), ..RowFilter::default() };
+    let rows = kernel.list_audit(&Realm::from(project.clone()), &filter, None, limits::PAGE_MAX).await?;
+    let told = rows.into_iter().filter_map(|row| {
+        let audit = row.audit;
+        let detail = audit.detail.to_value();
+        let reason = detail["reason"].as_str();
+        let is_of = |turn: &page::Turn| {
+            audit.actor.contains(&turn.id) || reason.is_some_and(|reason| reason.contains(&turn.id))
+        };
+        let is_its_own = audit.subject == id || turns.iter().any(is_of);
+        let detail = reason.map_or_else(|| audit.detail.as_str().to_owned(), str::to_owned);
+        is_its_own.then_some(page::Refused { what: audit.action.as_str().to_owned(), detail, at: audit.at })
+    });
+    Ok(told.collect())
 }
 
 fn turn(item: InboxItem, head: Option<&Head>, asked: Option<String>) -> page::Turn {
