@@ -92,6 +92,7 @@ pub fn show(frame: &Frame, view: &Turn) -> Markup {
         (parts::fact(text::duration(took), ""))
         (parts::moment(view.began, view.now))
         @if let Some(worker) = &view.worker { span { "worker " b { (worker) } } }
+        @if frame.is_live { span data-follow { "following" } }
     };
     let acts = html! {
         @if let Some(original) = &view.forked_from {

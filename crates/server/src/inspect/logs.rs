@@ -12,7 +12,7 @@ use cardwire_kernel::{
     CostBy, CostQuery, RealmReport,
     store::{EventFilter, RowFilter},
 };
-use cardwire_model::{Realm, limits};
+use cardwire_model::{CardId, Realm, limits};
 
 /// What was spent.
 pub(super) async fn cost(visit: Visit) -> Answer {
@@ -38,7 +38,8 @@ pub(super) async fn cost(visit: Visit) -> Answer {
         .map(|(name, spent)| {
             let href = match query.by {
                 CostBy::Turn => Some(visit.link(&format!("/turns/{name}"))),
-                CostBy::Card => Some(visit.link(&format!("/cards/{name}"))),
+                // What was spent on no card has a name, too.
+                CostBy::Card => name.parse::<CardId>().ok().map(|id| visit.link(&format!("/cards/{id}"))),
                 CostBy::Agent | CostBy::Step | CostBy::Model | CostBy::Layer => None,
             };
             (name, href, gather::spent(spent))

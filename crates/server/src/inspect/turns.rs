@@ -94,7 +94,8 @@ pub(super) async fn turn(visit: Visit, id: &str) -> Answer {
     };
     let agent = text::agent(&view.agent);
     let way = vec![("run".to_owned(), Some(visit.link(&format!("/runs/{run_root}")))), (agent.clone(), None)];
-    let frame = visit.frame(Section::Runs, format!("What {agent} was given, did and delivered"), way);
+    let mut frame = visit.frame(Section::Runs, format!("What {agent} was given, did and delivered"), way);
+    frame.is_live = view.ended.is_none();
     Ok(answer::html(turn::show(&frame, &view)))
 }
 
