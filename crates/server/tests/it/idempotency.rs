@@ -56,6 +56,9 @@ async fn every_creating_post_gives_the_first_answer_again(api: Api) {
                 report_body(&leased, "c2", &json!({ "result": 1 })),
             ),
             "/projects/{project_id}/turns/{agent_turn_id}:stop" => (json!({}), json!({ "reason": "x" })),
+            "/projects/{project_id}/turns/{agent_turn_id}:fork" => {
+                (json!({ "at": "1" }), json!({ "at": "1", "model": "another" }))
+            }
             path if path.contains("{agent_turn_id}") => {
                 let body = turn_body(endpoint.op);
                 let mut other = body.clone();
