@@ -63,31 +63,23 @@ pub enum Shown {
     Changed,
 }
 
-/// Puts a block of one side beside that of the other, where both have equally many of a layer that differ: these are one thing,
-/// said anew. Messages are never: each says something of its own.
+/// Puts a block of one side beside that of the other where they are one thing, said anew. Messages are never: each says something
+/// of its own.
 pub fn paired(rows: Vec<Row>) -> Vec<Row> {
-    let of = |rows: &[Row], layer: &str, shown: Shown| {
-        rows.iter().filter(|row| row.layer == layer && row.shown == shown).count()
-    };
-    let is_pair = |row: &Row| {
-        let left = of(&rows, &row.layer, Shown::Left);
-        is_of_blocks(&row.layer) && left > 0 && left == of(&rows, &row.layer, Shown::Right)
-    };
-    let layers: Vec<String> = rows
-        .iter()
-        .filter(|row| row.shown == Shown::Left && is_pair(row))
-        .map(|row| row.layer.clone())
-        .collect();
-    let (mut right, mut rest): (Vec<Row>, Vec<Row>) =
-        rows.into_iter().partition(|row| row.shown == Shown::Right && layers.contains(&row.layer));
-    for row in rest.iter_mut().filter(|row| row.shown == Shown::Left && layers.contains(&row.layer)) {
-        let is_its = |other: &Row| other.layer == row.layer && words::are_alike(&row.text, &other.text);
-        if let Some(place) = right.iter().position(is_its) {
-            (row.shown, row.now) = (Shown::Changed, Some(Box::new(right.remove(place))));
+    let mut rows: Vec<Option<Row>> = rows.into_iter().map(Some).collect();
+    for place in 0..rows.len() {
+        let is_left = |row: &&Row| row.shown == Shown::Left && is_of_blocks(&row.layer);
+        let Some(left) = rows[place].as_ref().filter(is_left) else { continue };
+        let says_it = |row: &Row| {
+            row.shown == Shown::Right && row.layer == left.layer && words::are_alike(&left.text, &row.text)
+        };
+        let Some(other) = rows.iter().position(|row| row.as_ref().is_some_and(says_it)) else { continue };
+        let now = rows[other].take().map(Box::new);
+        if let Some(row) = &mut rows[place] {
+            (row.shown, row.now) = (Shown::Changed, now);
         }
     }
-    rest.extend(right);
-    rest
+    rows.into_iter().flatten().collect()
 }
 
 /// The page.
