@@ -287,7 +287,8 @@ function load() {
     if (!page || request.status >= 500 || request.status === 429) return;
     // The session has ended, and the page to sign in on knows the way back; or the page is not there any more, and says so.
     const isAsked = new URL(request.responseURL).pathname === "/inspect/login";
-    if (request.status === 200 && !isAsked) return show(page);
+    // A reader who left while the page was on its way is not disturbed either.
+    if (request.status === 200 && !isAsked) return following ? show(page) : tidings();
     leaving = true;
     location.assign(isAsked ? request.responseURL : location.href);
   };
