@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
-use crate::services::Postgres;
+use crate::services::{self, Postgres};
 use crate::{step, workspace};
 
 #[derive(clap::Args)]
@@ -55,6 +55,8 @@ enum Area {
     Agents,
     /// Handoff packages: checking and loading many files. No database is measured.
     Handoff,
+    /// Pages of the inspector: time, size, memory, and how they feel in a browser where there is one.
+    Inspector,
 }
 
 impl Area {
@@ -66,6 +68,7 @@ impl Area {
             Self::Context => "context",
             Self::Agents => "agents",
             Self::Handoff => "handoff",
+            Self::Inspector => "inspector",
         }
     }
 }
@@ -85,6 +88,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         .tempdir_in(&base)
         .with_context(|| format!("cannot create a directory in {}", base.display()))?;
 
+    let browser = match args.area {
+        Area::Inspector => browser(),
+        Area::Facts | Area::Turns | Area::ForkJoin | Area::Context | Area::Agents | Area::Handoff => vec![],
+    };
     let mut failed = None;
     for store in wanted(args.area, args.store) {
         // Kept until the measuring is over.
@@ -96,6 +103,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let mut command = workspace::cargo();
         command.args(["run", "--quiet", "--release", "--locked", "-p", "cardwire-bench", "--"]);
         command.args(arguments(args, store, dir.path(), server));
+        command.args(&browser);
         let status = step::run(command)?;
         if !status.success() && failed.is_none() {
             failed = Some(step::exit_code(status));
@@ -104,16 +112,34 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(failed.unwrap_or(ExitCode::SUCCESS))
 }
 
+/// Where the browser is and what drives it. Without them everything else is measured all the same.
+fn browser() -> Vec<String> {
+    let found = services::node_modules().and_then(|modules| Ok((modules, services::chromium()?)));
+    match found {
+        Ok((modules, chromium)) => vec![
+            format!("--node-modules={}", modules.display()),
+            format!("--chromium={}", chromium.display()),
+        ],
+        Err(error) => {
+            eprintln!("bench: no browser: {error:#}");
+            vec![]
+        }
+    }
+}
+
 fn wanted(area: Area, store: Option<Store>) -> Vec<Store> {
     match (area, store) {
         // Files are the same for all.
         (Area::Handoff, _) => vec![Store::Sqlite],
+        // Pages are made above the stores; what a store adds is measured where it is asked for.
+        (Area::Inspector, None) => vec![Store::Sqlite],
         (Area::Facts | Area::Turns | Area::ForkJoin | Area::Context | Area::Agents, None) => {
             vec![Store::Sqlite, Store::Postgres]
         }
-        (Area::Facts | Area::Turns | Area::ForkJoin | Area::Context | Area::Agents, Some(store)) => {
-            vec![store]
-        }
+        (
+            Area::Facts | Area::Turns | Area::ForkJoin | Area::Context | Area::Agents | Area::Inspector,
+            Some(store),
+        ) => vec![store],
     }
 }
 
@@ -159,6 +185,8 @@ mod tests {
         assert_eq!(wanted(Area::Turns, None), [Store::Sqlite, Store::Postgres]);
         assert_eq!(wanted(Area::Turns, Some(Store::Postgres)), [Store::Postgres]);
         assert_eq!(wanted(Area::Handoff, None), [Store::Sqlite]);
+        assert_eq!(wanted(Area::Inspector, None), [Store::Sqlite]);
+        assert_eq!(wanted(Area::Inspector, Some(Store::Postgres)), [Store::Postgres]);
     }
 
     #[test]

@@ -87,6 +87,14 @@ pub(crate) trait Database: Send + Sync {
     /// A store on another database of this name, which is made if need be.
     async fn open(&self, name: &str) -> anyhow::Result<Arc<dyn Store>>;
 
+    /// The same of that other database, once its rows are written.
+    async fn settle_other(&self, _: &str) -> anyhow::Result<()> {
+        Ok(())
+    }
+
+    /// Where that database is, for another process that opens it: a path or a URL.
+    fn location(&self, name: &str) -> anyhow::Result<String>;
+
     /// Fills that database, which nobody has open, with idle agents and turns that have ended.
     async fn fill(&self, name: &str, agents: usize, turns: usize) -> anyhow::Result<()>;
 

@@ -14,6 +14,7 @@ mod database;
 mod facts;
 mod fork_join;
 mod handoff;
+mod inspector;
 mod measure;
 mod plain_card;
 mod postgres;
@@ -22,15 +23,19 @@ mod sqlite;
 mod turns;
 mod world;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
+use cardwire_store::Store;
+use cardwire_store_postgres::{PostgresConfig, PostgresStore};
+use cardwire_store_sqlite::SqliteStore;
 use clap::Parser;
 
 use database::Database;
+use inspector::{Browser, Surroundings};
 use report::Report;
 
 /// Measure Cardwire against the raw limit of its database.
@@ -62,8 +67,17 @@ struct Args {
     #[arg(long)]
     dir: Option<PathBuf>,
     /// The PostgreSQL server to measure on, as a superuser.
-    #[arg(long, required_if_eq("store", "postgres"))]
+    #[arg(long)]
     postgres_url: Option<String>,
+    /// The directory `node_modules` that has `playwright-core`, for what is measured in a browser.
+    #[arg(long)]
+    node_modules: Option<PathBuf>,
+    /// That browser.
+    #[arg(long, default_value = "/usr/bin/chromium")]
+    chromium: PathBuf,
+    /// Serves this database instead of measuring: the area `inspector` runs this program so.
+    #[arg(long, hide = true)]
+    serve: Option<String>,
     /// The server's `pgbench`.
     #[arg(long, default_value = "pgbench")]
     pgbench: PathBuf,
@@ -84,6 +98,8 @@ enum Area {
     Agents,
     /// Handoff packages: checking and loading many files. No database is measured.
     Handoff,
+    /// Pages of the inspector: time, size, memory, and how they feel in a browser.
+    Inspector,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -114,6 +130,11 @@ fn main() -> ExitCode {
 }
 
 fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    if let Some(place) = &args.serve {
+        runtime.block_on(serve(args.store, place))?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let dir = match &args.dir {
         Some(dir) => dir.clone(),
         None => std::env::current_exe()?.parent().context("this program has no directory")?.to_owned(),
@@ -125,7 +146,6 @@ fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(warning) = measure::busy_machine() {
         eprintln!("bench: {warning}");
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let plan = Plan { rounds: args.rounds, time: Duration::from_secs(args.seconds) };
     let report = runtime.block_on(async {
         if matches!(args.area, Area::Handoff) {
@@ -138,20 +158,47 @@ fn run(args: &Args) -> anyhow::Result<ExitCode> {
                 Arc::new(postgres::Postgres::open(url, &args.pgbench, dir.path()).await?)
             }
         };
-        measure_area(args, database, plan).await
+        measure_area(args, database, plan, dir.path()).await
     })?;
     report.print(args.json)?;
     let fail = !args.no_gate && !report.all_met();
     Ok(if fail { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-async fn measure_area(args: &Args, database: Arc<dyn Database>, plan: Plan) -> anyhow::Result<Report> {
+/// Serves a database that this program made before.
+async fn serve(store: StoreKind, place: &str) -> anyhow::Result<()> {
+    let store: Arc<dyn Store> = match store {
+        StoreKind::Sqlite => Arc::new(SqliteStore::open(Path::new(place))?),
+        StoreKind::Postgres => Arc::new(PostgresStore::open(PostgresConfig::new(place.to_owned())).await?),
+    };
+    inspector::server::serve(store).await
+}
+
+async fn measure_area(
+    args: &Args,
+    database: Arc<dyn Database>,
+    plan: Plan,
+    dir: &Path,
+) -> anyhow::Result<Report> {
     match args.area {
         Area::Facts => facts::run(database, plan).await,
         Area::Turns => turns::run(database, plan, args.only.as_deref()).await,
         Area::ForkJoin => fork_join::run(database, plan, args.only.as_deref()).await,
         Area::Context => context::run(database, plan, args.only.as_deref()).await,
         Area::Agents => agents::run(database, plan, args.only.as_deref()).await,
+        Area::Inspector => {
+            let store = match args.store {
+                StoreKind::Sqlite => "sqlite",
+                StoreKind::Postgres => "postgres",
+            };
+            let browser = args.node_modules.as_ref().map(|modules| Browser {
+                node_modules: modules.clone(),
+                chromium: args.chromium.clone(),
+                dir: dir.to_owned(),
+            });
+            let around = Surroundings { store, browser };
+            inspector::run(database.as_ref(), around, args.only.as_deref()).await
+        }
         Area::Handoff => anyhow::bail!("this area has no database"),
     }
 }

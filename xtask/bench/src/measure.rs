@@ -172,6 +172,13 @@ pub(crate) fn peak_bytes() -> anyhow::Result<u64> {
     parse_size(&text, "VmHWM:").context("cannot understand /proc/self/status")
 }
 
+/// Bytes of a process that are in memory and come from no file.
+pub(crate) fn anonymous_bytes(pid: u32) -> anyhow::Result<u64> {
+    let path = format!("/proc/{pid}/status");
+    let text = fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
+    parse_size(&text, "RssAnon:").with_context(|| format!("cannot understand {path}"))
+}
+
 fn parse_resident(status: &str) -> anyhow::Result<u64> {
     parse_size(status, "VmRSS:")
 }
@@ -248,6 +255,7 @@ mod tests {
     fn this_process_can_be_measured() {
         assert!(written_bytes().is_ok());
         assert!(resident_bytes().unwrap() > 0);
+        assert!(anonymous_bytes(std::process::id()).unwrap() > 0);
         assert!(process_ticks(std::process::id()).is_ok());
     }
 }

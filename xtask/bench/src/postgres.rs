@@ -92,6 +92,13 @@ impl Postgres {
         Ok(Arc::new(PostgresStore::open(PostgresConfig::new(url)).await?))
     }
 
+    /// A superuser's connection to another database.
+    async fn other(&self, name: &str) -> anyhow::Result<Client> {
+        let (client, connection) = tokio_postgres::connect(&self.url(Some(name), None)?, NoTls).await?;
+        tokio::spawn(connection);
+        Ok(client)
+    }
+
     fn pgbench(&self, clients: usize, time: Duration) -> Command {
         let mut command = Command::new(&self.pgbench);
         command.args(["-n", "-M", "prepared", "-c"]).arg(clients.to_string());
@@ -212,11 +219,18 @@ impl Database for Postgres {
         self.open_url(self.url(Some(name), None)?).await
     }
 
+    fn location(&self, name: &str) -> anyhow::Result<String> {
+        self.url(Some(name), None)
+    }
+
     async fn fill(&self, name: &str, agents: usize, turns: usize) -> anyhow::Result<()> {
         let fill = FILL.replace("{agents}", &agents.to_string()).replace("{turns}", &turns.to_string());
-        let (client, connection) = tokio_postgres::connect(&self.url(Some(name), None)?, NoTls).await?;
-        tokio::spawn(connection);
-        client.batch_execute(&fill).await?;
+        self.other(name).await?.batch_execute(&fill).await?;
+        self.settle_other(name).await
+    }
+
+    async fn settle_other(&self, name: &str) -> anyhow::Result<()> {
+        let client = self.other(name).await?;
         // As its own housekeeping would have done long ago.
         client.batch_execute("VACUUM ANALYZE").await?;
         Ok(client.batch_execute("CHECKPOINT").await?)

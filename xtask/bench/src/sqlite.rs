@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use anyhow::Context;
 use async_trait::async_trait;
 use cardwire_model::{BoxId, ProjectId};
 use cardwire_store::Store;
@@ -158,6 +159,10 @@ impl Database for Sqlite {
     async fn open(&self, name: &str) -> anyhow::Result<Arc<dyn Store>> {
         let path = self.file(name);
         Ok(Arc::new(tokio::task::spawn_blocking(move || SqliteStore::open(&path)).await??))
+    }
+
+    fn location(&self, name: &str) -> anyhow::Result<String> {
+        Ok(self.file(name).to_str().context("the path is no text")?.to_owned())
     }
 
     async fn fill(&self, name: &str, agents: usize, turns: usize) -> anyhow::Result<()> {
