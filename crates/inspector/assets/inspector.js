@@ -127,7 +127,10 @@ document.addEventListener("keydown", (event) => {
     "]": () => follow('a[rel="next"]'),
     d: () => follow('.acts a[href*="/diff"], .peek a[href*="/diff"]'),
     w: () => follow('a[href*="/why"]'),
-    o: () => { const open = one(".chosen[data-open], .chosen [data-open]")?.dataset.open; if (open) location.assign(open); },
+    o: () => {
+      const open = one(".chosen[data-open]")?.dataset.open ?? one('tr.chosen a[href*="sel="]')?.getAttribute("href")?.replace(/.*sel=(turn_\w+).*/, `${base}/turns/$1`);
+      if (open) location.assign(open);
+    },
     f: () => toggle(),
     y: () => copy(location.href),
     "=": () => zoom(0.1),

@@ -42,7 +42,7 @@ pub fn state(status: &str) -> Markup {
 /// The same as a dot with its word for those who do not see it.
 pub fn dot(status: &str) -> Markup {
     let (word, kind) = state_word(status);
-    html! { span.state.bare.(kind) title=(word) { span.hidden { (word) } } }
+    html! { span.dot.(kind) role="img" aria-label=(word) {} }
 }
 
 /// A short id that shows the whole one and can be copied.
@@ -189,10 +189,34 @@ pub fn legend(layers: &[LayerTokens]) -> Markup {
 /// A part of a whole as a small bar, where numbers are compared.
 pub fn share(part: u64, whole: u64) -> Markup {
     html! {
-        svg width="44" height="10" viewBox={ "0 0 " (whole.max(1)) " 10" } preserveAspectRatio="none" aria-hidden="true" {
-            rect.bar.money x="0" y="3" width=(part) height="4" {}
-        }
+        svg.part aria-hidden="true" { rect width=(percent(part, whole)) {} }
     }
+}
+
+/// A part of a whole as a length in a drawing, to a tenth of a hundredth. Short, because long runs have many.
+pub(crate) fn percent(part: u64, whole: u64) -> String {
+    let tenths = (part * 1_000).checked_div(whole).unwrap_or(0);
+    match tenths % 10 {
+        0 => format!("{}%", tenths / 10),
+        rest => format!("{}.{rest}%", tenths / 10),
+    }
+}
+
+/// Parts of a list that are laid out together when they are seen (IN-06): a hundred things, or fewer where they are long.
+pub(crate) fn chunks<T>(items: &[T], bytes: impl Fn(&T) -> usize) -> Vec<&[T]> {
+    const MOST: usize = 100;
+    const BYTES: usize = 32 << 10;
+    let (mut chunks, mut from, mut sum) = (vec![], 0, 0);
+    for (place, item) in items.iter().enumerate() {
+        let own = bytes(item);
+        if place > from && (place - from == MOST || sum + own > BYTES) {
+            chunks.extend(items.get(from..place));
+            (from, sum) = (place, 0);
+        }
+        sum += own;
+    }
+    chunks.extend(items.get(from..).filter(|rest| !rest.is_empty()));
+    chunks
 }
 
 /// What a page says where there is nothing yet: why, and the command that changes it (IN-11).

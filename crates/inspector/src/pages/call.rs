@@ -317,7 +317,7 @@ fn messages(frame: &Frame, view: &Call) -> Markup {
     let mut seen: Vec<&str> = vec![];
     html! {
         @if view.messages.is_empty() { p.note.bad { "The request cannot be rendered again, so that its messages are not known." } }
-        @for messages in view.messages.chunks(CHUNK) {
+        @for messages in parts::chunks(&view.messages, length) {
             div.chunk { @for message in messages {
                 div.message {
                     h3 { (message.role) }
@@ -333,8 +333,10 @@ fn messages(frame: &Frame, view: &Call) -> Markup {
     }
 }
 
-/// Messages and ranges of bytes that are laid out together when they are seen (IN-06).
-const CHUNK: usize = 100;
+/// How long a message is.
+fn length(message: &Message) -> usize {
+    message.pieces.iter().map(|piece| piece.text.len()).sum()
+}
 
 fn is_cache_end(view: &Call, piece: &Piece) -> bool {
     view.cache_end
@@ -362,7 +364,7 @@ fn bytes(frame: &Frame, view: &Call) -> Markup {
         p.soft { "Each colour is the layer that the bytes come from; grey is the request itself. Together they are what was sent, byte for byte." }
         p { button data-copy-text=".bytes" { "Copy" } }
         div.bytes.box data-sha256=(view.sha256) {
-            @for spans in view.spans.chunks(CHUNK) {
+            @for spans in parts::chunks(&view.spans, |span| span.text.len()) {
                 div.chunk { @for span in spans {
                     @match &span.card {
                         Some(card) => a class={ "span l-" (span.layer) } href={ (frame.path) "?tab=bytes&sel=" (card) } { (span.text) },

@@ -251,7 +251,7 @@ pub fn show(frame: &Frame, view: &Run) -> Markup {
                 Way::Graph => (graph::show(frame, view)),
                 Way::Tree | Way::Time => {
                     @let axis = Axis::new(&view.rows, view.took);
-                    @for (place, rows) in view.rows.chunks(CHUNK).enumerate() { (chunk(frame, view, rows, &axis, place == 0)) }
+                    @for (place, rows) in view.rows.chunks(CHUNK).enumerate() { (chunk(view, rows, &axis, place == 0)) }
                 },
             }
             (cards(view))
@@ -303,7 +303,7 @@ fn scrubber(frame: &Frame, view: &Run) -> Markup {
     }
 }
 
-fn chunk(frame: &Frame, view: &Run, rows: &[Row], axis: &Axis, is_first: bool) -> Markup {
+fn chunk(view: &Run, rows: &[Row], axis: &Axis, is_first: bool) -> Markup {
     let most = view.rows.iter().filter_map(|row| row.spent.micros).max().unwrap_or(0);
     html! {
         div.chunk {
@@ -317,13 +317,13 @@ fn chunk(frame: &Frame, view: &Run, rows: &[Row], axis: &Axis, is_first: bool) -
                         th scope="col" { (axis.head()) }
                     }
                 }
-                tbody { @for row in rows { (line(frame, view, row, axis, most)) } }
+                tbody { @for row in rows { (line(view, row, axis, most)) } }
             }
         }
     }
 }
 
-fn line(frame: &Frame, view: &Run, row: &Row, axis: &Axis, most: u64) -> Markup {
+fn line(view: &Run, row: &Row, axis: &Axis, most: u64) -> Markup {
     let depth = row.depth.min(8);
     let is_chosen = match (&row.what, &view.selected) {
         (What::Turn { id, .. }, Some(peek)) => *id == peek.turn,
@@ -335,29 +335,30 @@ fn line(frame: &Frame, view: &Run, row: &Row, axis: &Axis, most: u64) -> Markup 
                 What::Turn { id, agent, status, branch } => {
                     td { div class={ "d" (depth) } {
                         (parts::dot(status)) " "
-                        a href=(selecting(frame, view, id)) data-open=(frame.link(&format!("/turns/{id}"))) { (text::agent(agent)) }
+                        a href=(selecting(view, id)) { (text::agent(agent)) }
                         @if let Some(branch) = branch { " " span.soft { (branch) } }
                     } }
                 },
                 What::Fork { batch, line } => {
-                    td.call { div class={ "bracket d" (depth) } { a href=(frame.link(&format!("/batches/{batch}"))) { "fork" } " " span.soft { (line) } } }
+                    td.call { div class={ "bracket d" (depth) } { a href={ "../batches/" (batch) } { "fork" } " " span.soft { (line) } } }
                 },
                 What::Call { id, number } => {
-                    td.call { div class={ "d" (depth) } { a href=(frame.link(&format!("/calls/{id}"))) { "call " (number) } } }
+                    td.call { div class={ "d" (depth) } { a href={ "../calls/" (id) } { "call " (number) } } }
                 },
             }
-            td.num.wide { @if matches!(row.what, What::Turn { .. }) { (row.spent.calls) } }
-            td.num { (tokens(&row.spent)) }
-            td.wide { (text::money(row.spent.micros.filter(|_| row.spent.calls > 0))) " "
+            td { @if matches!(row.what, What::Turn { .. }) { (row.spent.calls) } }
+            td { (tokens(&row.spent)) }
+            td { (text::money(row.spent.micros.filter(|_| row.spent.calls > 0))) " "
                 @if let Some(micros) = row.spent.micros.filter(|micros| *micros > 0) { (parts::share(micros, most)) } }
             td { (bars(&row.bars, axis)) }
         }
     }
 }
 
-/// The address of this page with a turn selected.
-fn selecting(frame: &Frame, view: &Run, id: &str) -> String {
-    let mut href = format!("{}?sel={id}", frame.path);
+/// The address of this page with a turn selected. Rows lead to places beside this one, which keeps them short: a run may have
+/// ten thousand.
+fn selecting(view: &Run, id: &str) -> String {
+    let mut href = format!("?sel={id}");
     if let Some(at) = view.scrub.at {
         href.push_str(&format!("&at={at}"));
     }
@@ -373,19 +374,20 @@ fn tokens(spent: &Spent) -> String {
 
 /// The stretches of a row on the axis, and what they say to those who do not see them.
 fn bars(bars: &[Bar], axis: &Axis) -> Markup {
-    let at = |micros: i64| axis.place(micros.max(0));
-    let wide = |bar: &Bar| (at(bar.to) - at(bar.from)).max(2);
+    let at = |micros: i64| axis.place(micros.max(0)).max(0) as u64;
+    let percent = |units: u64| parts::percent(units, WIDTH as u64);
+    let class = |bar: &Bar| match bar.kind {
+        BarKind::Waiting => Some("wait"),
+        BarKind::Queued => Some("queue"),
+        BarKind::Running => None,
+        BarKind::Live => Some("live"),
+        BarKind::Call => Some("call"),
+    };
     html! {
-        svg viewBox={ "0 0 " (WIDTH) " 32" } preserveAspectRatio="none" role="img" aria-label=(spoken(bars)) {
+        svg role="img" aria-label=(spoken(bars)) {
             (axis.folds())
             @for bar in bars {
-                @match bar.kind {
-                    BarKind::Waiting => line.bar.wait x1=(at(bar.from)) x2=(at(bar.to)) y1="16" y2="16" {},
-                    BarKind::Queued => rect.bar.queue x=(at(bar.from)) y="9" width=(wide(bar)) height="14" {},
-                    BarKind::Running => rect.bar x=(at(bar.from)) y="9" width=(wide(bar)) height="14" rx="1" {},
-                    BarKind::Live => rect.bar.live x=(at(bar.from)) y="9" width=(wide(bar)) height="14" rx="1" {},
-                    BarKind::Call => rect.bar.call x=(at(bar.from)) y="9" width=(wide(bar)) height="14" rx="1" {},
-                }
+                rect class=[class(bar)] x=(percent(at(bar.from))) width=(percent(at(bar.to).saturating_sub(at(bar.from)).max(2))) {}
             }
         }
     }

@@ -2,7 +2,7 @@
 //! a night for an answer still shows what was done.
 
 use super::{BarKind, Row};
-use crate::text;
+use crate::{parts, text};
 use maud::{Markup, html};
 
 /// The axis in units of the drawing.
@@ -99,7 +99,7 @@ impl Axis {
 
     /// The folds, for the drawing of a row.
     pub(super) fn folds(&self) -> Markup {
-        html! { @for fold in self.folded() { rect.fold x=(fold.left) y="0" width=(fold.width) height="32" {} } }
+        html! { @for fold in self.folded() { rect.fold x=(parts::percent(fold.left.max(0) as u64, WIDTH as u64)) width=(parts::percent(fold.width.max(0) as u64, WIDTH as u64)) {} } }
     }
 }
 
