@@ -81,6 +81,7 @@ await journey(async ({ watch, part, guest, visitor }) => {
     // A session that may write is shown forms.
     await page.goto("/inspect/session");
     await page.getByRole("button", { name: "Let it write" }).click();
+    await page.getByText("It may write").waitFor();
     for (const name of ["turn", "call", "box", "asked"]) {
       await visit(page, pages[name]);
       barriers.push(...await found(page, `${name}, writing`));
