@@ -111,8 +111,8 @@ export class Watch {
       if (response.status() >= 400) this.#complain(`${response.status()} from ${response.url()}`);
     });
     context.on("requestfailed", (request) => {
-      // Who leaves a page ends what it reads.
-      const left = request.failure()?.errorText === "net::ERR_ABORTED" && request.resourceType() !== "document";
+      // Who leaves a page ends what it reads, and who goes on before a page has come ends that.
+      const left = request.failure()?.errorText === "net::ERR_ABORTED";
       if (!left) this.#complain(`${request.method()} ${request.url()}: ${request.failure()?.errorText}`);
     });
     // Breaches are told to the document; this carries them out of it. The page's own policy does not apply to it.
