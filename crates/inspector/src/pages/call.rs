@@ -317,11 +317,11 @@ fn messages(frame: &Frame, view: &Call) -> Markup {
     let mut seen: Vec<&str> = vec![];
     html! {
         @if view.messages.is_empty() { p.note.bad { "The request cannot be rendered again, so that its messages are not known." } }
-        @for messages in parts::chunks(&view.messages, length) {
-            div.chunk { @for message in messages {
+        @for messages in parts::chunks(&in_parts(&view.messages), |(_, pieces)| length(pieces)) {
+            div.chunk { @for (role, pieces) in messages {
                 div.message {
-                    h3 { (message.role) }
-                    @for piece in &message.pieces {
+                    @if let Some(role) = role { h3 { (role) } }
+                    @for piece in *pieces {
                         @let is_first = !seen.contains(&piece.layer.as_str());
                         ({ if is_first { seen.push(&piece.layer); } "" })
                         @if is_cache_end(view, piece) { p.cache-end { "Cache ends here: this card is another one than in the call before" } }
@@ -333,9 +333,21 @@ fn messages(frame: &Frame, view: &Call) -> Markup {
     }
 }
 
-/// How long a message is.
-fn length(message: &Message) -> usize {
-    message.pieces.iter().map(|piece| piece.text.len()).sum()
+/// Messages as parts that are laid out together: a speaker may go on for thousands of cards. Only the first part says who speaks.
+fn in_parts(messages: &[Message]) -> Vec<(Option<&str>, &[Piece])> {
+    let mut found = vec![];
+    for message in messages {
+        let mut role = Some(message.role.as_str());
+        let parts = parts::chunks(&message.pieces, |piece| piece.text.len());
+        found.extend(parts.into_iter().map(|pieces| (role.take(), pieces)));
+    }
+    found
+}
+
+/// How long pieces are. Each takes room, however short it is.
+fn length(pieces: &[Piece]) -> usize {
+    const ROOM: usize = 330;
+    pieces.iter().map(|piece| piece.text.len() + ROOM).sum()
 }
 
 fn is_cache_end(view: &Call, piece: &Piece) -> bool {

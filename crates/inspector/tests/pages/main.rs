@@ -89,6 +89,17 @@ fn in_11_a_call() {
     holds("call.md", markdown::call(&some_call()));
 }
 
+/// A speaker may go on for thousands of cards, which are one message.
+#[test]
+fn in_06_a_long_message_is_laid_out_in_parts() {
+    let said = (0..1_000).map(|number| piece("checkpoint", &format!("{number}"))).collect();
+    let long = call::Message { role: "user".to_owned(), pieces: said };
+    let page =
+        call::show(&frame("A call"), &call::Call { messages: vec![long], ..some_call() }).into_string();
+    let count = |text: &str| page.matches(text).count();
+    assert_eq!((count("class=\"chunk\""), count("class=\"said\""), count("<h3>user</h3>")), (10, 1_000, 1));
+}
+
 #[test]
 fn in_11_two_sides_and_why() {
     holds("diff.html", diff::show(&frame("Two"), &some_diff()).into_string());
