@@ -9,7 +9,7 @@ use cardwire_model::{Invalid, TurnId, limits};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// A fork of a turn: from which call on, and what is changed.
+/// A request to fork a turn: the call that the fork makes anew, and what the fork changes.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TurnForkIn {
@@ -46,7 +46,7 @@ pub struct SwapIn {
 }
 
 impl TurnForkIn {
-    /// What is asked of the kernel.
+    /// The request in the kernel's terms.
     pub fn into_request(self, turn: TurnId) -> Result<ForkRequest, Invalid> {
         let at = match self.at.as_deref() {
             None => ForkAt::Call(1),

@@ -1,4 +1,4 @@
-//! A new turn from a prefix of an old one's boxes, with one thing changed (RP-06). CLI, API and inspector ask for it here.
+//! A new turn from a prefix of an old one's boxes, with one thing changed (RP-06, IN-15). CLI, API and inspector ask for it here.
 //!
 //! Invariant: nothing is written before everything that is asked for was found; the original is never changed.
 

@@ -366,7 +366,7 @@ impl Run<'_> {
                         let failure = self.waits(first, begun, Waiting::Itself);
                         return Ok(Rest::Waits { turn: seen, asked, failure });
                     }
-                    // Whoever looks at its page may answer there.
+                    // A person who has the run's page open may answer there.
                     if asked_here.as_deref() != Some(first.call()) {
                         asked_here = Some(first.call().to_owned());
                         self.tell_asked(first, view);

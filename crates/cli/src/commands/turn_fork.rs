@@ -156,7 +156,7 @@ impl Fork<'_> {
         Ok(cell(&made["agent_turn_id"]))
     }
 
-    /// What is wrong, in the words of this command.
+    /// The server's refusal, told by the name of the flag that caused it.
     fn in_flags(&self, failure: Failure) -> Failure {
         let (turn, project) = (&self.turn, self.project);
         let said = failure.message.clone();

@@ -112,7 +112,7 @@ fn opens_without_a_server(backend: Backend) {
         let opened = Opened::start(&home, &["-p", "p1"]);
         assert!(opened.said().contains("until Ctrl-C"), "{}", opened.said());
         assert!(browse(&opened.address).body.contains("p1"));
-        // Whoever asks meanwhile, asks this one.
+        // A second `open` finds the server that the first one started.
         let second = home.json(&["open", "-p", "p1"]);
         assert_eq!(host(second["url"].as_str().unwrap()), host(&opened.address));
         assert_eq!(browse(second["url"].as_str().unwrap()).status, 200);

@@ -13,7 +13,7 @@ pub enum Source {
     Frame,
     /// The list of tools.
     Tools,
-    /// A piece that was sent, by its place among those that were linted.
+    /// A piece of the request, by its index among the pieces that the linter passed on.
     Piece(usize),
     /// Something that the linter added, by its place among the repairs.
     Repair(usize),

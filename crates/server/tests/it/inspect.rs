@@ -13,7 +13,7 @@ on_both! {
     in_04_a_session_has_the_reach_of_its_token_and_ends_with_it;
     in_05_a_run_is_shown_as_it_was_at_any_position_of_the_log;
     in_15_a_page_forks_as_the_api_does;
-    in_05_boxes_and_costs_are_drawn;
+    in_05_the_lineage_of_boxes_is_drawn;
 }
 
 on_sqlite! {
@@ -148,6 +148,7 @@ async fn in_05_a_run_is_shown_as_it_was_at_any_position_of_the_log(api: Api) {
     assert!(at("?view=time").await.contains("aria-current=\"page\">Time"));
 }
 
+/// IN-15, RP-06
 async fn in_15_a_page_forks_as_the_api_does(api: Api) {
     let (turn, call, ..) = run(&api).await;
     let asked = json!({ "at": "1", "instruction": "Where is the car?", "without_layers": ["todo"] });
@@ -198,7 +199,7 @@ async fn in_15_a_page_forks_as_the_api_does(api: Api) {
     assert!(bytes.contains("the boat"), "{bytes}");
 }
 
-async fn in_05_boxes_and_costs_are_drawn(api: Api) {
+async fn in_05_the_lineage_of_boxes_is_drawn(api: Api) {
     let (turn, call, card, context) = run(&api).await;
     let fork = api.post(&format!("/projects/p1/l0/boxes/{context}:fork"), json!({})).await.expect(201);
     let fork = fork["box_id"].as_str().unwrap().to_owned();
